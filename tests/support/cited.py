@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.core import thresholds
-from workbench.figures.rows.claims import CURSOR, DIFFERENCE, MULTIPLE, RUN, SETTING, THRESHOLD, Cite, Claim
+from workbench.figures.rows.claims import CURSOR, DIFFERENCE, MULTIPLE, RECOVERED, RUN, SETTING, THRESHOLD, Cite, Claim
 from workbench.figures.rows.frame import Frame
 from workbench.figures.rows.select_rows import PLACE
 
@@ -104,6 +104,8 @@ def _borne_out(one: Cite, rows: Rows, trained: float) -> list[str]:
         return [] if same(one.text, one.row[one.column]) else [f"{one} is not what was asked"]
     if one.source == DIFFERENCE:
         return _difference(one, rows)
+    if one.source == RECOVERED:
+        return _recovered(one, rows)
     if one.source == RUN:
         return [] if one.column == "trained_length" and same(one.text, trained) else [f"{one} is not of the run"]
     if one.source == THRESHOLD:
@@ -121,6 +123,21 @@ def _borne_out(one: Cite, rows: Rows, trained: float) -> list[str]:
     if isinstance(held, str):
         return [] if held.rstrip(".").endswith(one.text) else [f"{one}: the row says {held!r}"]
     return [] if held is not None and same(one.text, held) else [f"{one}: the row says {held}"]
+
+
+def _recovered(one: Cite, rows: Rows) -> list[str]:
+    """An accuracy to which a share of its drop is added; no accuracy is above 1."""
+    found = {part: rows.at(one.row[part], "value") for part in ("accuracy", "drop", "share")}
+    names = {part: one.row[part]["quantity"] for part in found}
+    if names != {"accuracy": "balanced_accuracy", "drop": "balanced_loss", "share": "restored_share"}:
+        return [f"{one} is made of {names}"]
+    if len({one.row[part]["length"] for part in found}) != 1:
+        return [f"{one} is of several lengths"]
+    if any(len(values) != 1 for values in found.values()):
+        return [f"{one}: not one row stands at each place"]
+    (accuracy,), (drop,), (share,) = found.values()
+    total = min(1.0, accuracy + share * drop)
+    return [] if same(one.text, total) else [f"{one}: the rows give {total}"]
 
 
 def _difference(one: Cite, rows: Rows) -> list[str]:

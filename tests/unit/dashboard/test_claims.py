@@ -46,8 +46,10 @@ from workbench.figures.labels import MISSING, counted, estimate, proportion
 from workbench.figures.panels.differences import compare_sentence, over_length_difference
 from workbench.figures.panels.many_seeds import SHOWN
 from workbench.figures.rows.frame import Frame
+from workbench.figures.text.cause import cause
 from workbench.figures.text.evidence import evidence
-from workbench.figures.text.in_context_sentence import in_context_rail, in_context_sentence
+from workbench.figures.text.headline import headline
+from workbench.figures.text.in_context_sentence import in_context_course, in_context_rail, in_context_sentence
 from workbench.theory.limit_transformers.bounds import cited
 
 
@@ -96,6 +98,10 @@ def test_every_number_in_a_sentence_cites_its_row(gallery: Context, of_run: dict
     numbers = 0
     for step in run.measured_steps:
         told = [verdict_sentence(run.frame, step=step, trained=run.trained)]
+        told += headline(run.frame, step=step, trained=run.trained)
+        if len(run.frame.where(measurement="diagnosis", step=step, quantity="entry")):
+            diagnosed = cause(run.frame, step=step, longest=run.trained)
+            told += [diagnosed.sentence, diagnosed.accuracy]
         told.append(why_sentence(run.frame, trained=run.trained, length=base.length, step=step))
         for layer, head in heads if step == base.step else heads[:1]:
             at: dict[str, Any] = {"step": step, "layer": layer, "head": head}
@@ -105,7 +111,8 @@ def test_every_number_in_a_sentence_cites_its_row(gallery: Context, of_run: dict
             for kind in ("behaviour", "representation", "mechanism"):
                 told.append(rail_text(run.frame, kind, step, length, base.layer, base.head, trained=run.trained))
             where: dict[str, Any] = {"step": step, "length": length, "layer": base.layer, "head": base.head}
-            told += [one.clause for one in evidence(run.frame, trained=run.trained, **where)]
+            clauses = evidence(run.frame, trained=run.trained, **where)
+            told += [*(one.clause for one in clauses), *(one.short for one in clauses)]
         for pieces in told:
             assert unfounded(pieces, held, run.trained) == []
             numbers += len(NUMBER.findall(said(pieces)))
@@ -152,7 +159,7 @@ def test_what_is_said_of_a_model_in_its_prompt_cites_its_rows(
     run, held, numbers = view_of(gallery, name), of_run[name], 0
     at = default_cursor(run)
     for length in run.lengths:
-        told = [in_context_sentence(run.frame, step=at.step)]
+        told = [in_context_sentence(run.frame, step=at.step), in_context_course(run.frame, step=at.step)]
         for kind in ("behaviour", "mechanism", "in-context-use"):
             told.append(in_context_rail(run.frame, kind, at.step, length, at.layer, at.head))
         for pieces in told:

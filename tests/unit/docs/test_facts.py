@@ -31,10 +31,10 @@ from workbench.cli.run_list import run_list
 from workbench.core.names import CHALLENGE
 from workbench.core.thresholds import CHALLENGE_FROM, FITTED, FITTED_AT, FITTED_AT_TEXT, HORIZON
 from workbench.core.verdicts import NOT_FITTED, VERDICTS
-from workbench.dashboard.components import prose
 from workbench.dashboard.components.terms import TERMS
 from workbench.dashboard.pages import runs as runs_page
 from workbench.dashboard.pages.base import Visit
+from workbench.dashboard.panels import cause_strip
 from workbench.dashboard.panels.run_panels import CIRCUIT, HOW, WHY
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import default_cursor
@@ -359,9 +359,13 @@ def test_the_headline_of_a_run_with_a_diagnosis_is_that_diagnosis(gallery: Conte
         entries = run.frame.where(measurement="diagnosis", quantity="entry", step=at.step).rows()
         if any(row["label"] not in ("", "not explained") for row in entries):
             cause = told(diagnosis_sentence(run.frame, step=at.step, longest=run.trained))
-            headline = texts(html.P(prose.why(run, at)))
-            assert cause.replace(" ", "") in headline.replace(" ", "")
-            assert "is not above its controls" not in headline
+            strip = texts(html.Div(cause_strip.strip(run, at.step))).replace(" ", "")
+            recovered = re.search(r"recover (\S+ \[.*?\]) of the accuracy drop", cause)
+            control = re.search(r"With a wrong constant, the same edit recovers (\S+ \[.*?\])", cause)
+            assert recovered is not None
+            for shown in (cause.partition(". ")[0], recovered[1], *([control[1]] if control else [])):
+                assert shown.replace(" ", "") in strip
+            assert "is not above its controls" not in strip
             seen += 1
     assert seen >= 3
 

@@ -11,7 +11,7 @@ from tests.support.cited import unfounded
 from tests.support.places import ROOT
 from workbench.core.names import POSITION_OR_CONTENT, POSITION_OR_KEYS
 from workbench.figures.errors import NotMeasured
-from workbench.figures.rows.claims import cites
+from workbench.figures.rows.claims import THRESHOLD, cites
 from workbench.figures.text.diagnosis_sentence import (
     FAR,
     NEAR,
@@ -176,7 +176,9 @@ def test_where_nothing_is_to_be_explained_it_says_up_to_where_and_under_which_la
         said(why, few) == small + needs[:-1] + ". 37 sequences of length 64 are answered wrong; a diagnosis needs 100."
     )
     found = cites(diagnosis_sentence(frame(why, later), step=7, longest=32))
-    assert [one.row["length"] for one in found] == [64, 128]
+    assert [one.row["length"] for one in found if one.source == "table"] == [64, 128]
+    thresholds = [one.column for one in found if one.source == THRESHOLD]
+    assert thresholds == ["smallest_drop", "smallest_drop", "named_drop"]
 
 
 def test_a_drop_too_small_for_a_diagnosis_is_given_with_its_interval() -> None:

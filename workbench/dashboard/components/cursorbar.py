@@ -51,6 +51,10 @@ declare(
 )
 
 
+NAME_END = 8
+"""Characters at the end of a run's name that are always shown."""
+
+
 def bar(
     run: RunView,
     cursor: Cursor,
@@ -120,9 +124,13 @@ def bar(
 
 def run_select(
     run: RunView, cursor: Cursor, names: Sequence[str], ident: str = "run-select", label: str = ""
-) -> dmc.Select:
-    """Return the select box for a run, with the glyph of its verdict."""
-    return dmc.Select(
+) -> html.Div:
+    """Return the select box for a run, with the glyph of its verdict.
+
+    Over the box stands the name with an ellipsis in its middle where it does not fit, because the end of a name often
+    tells runs apart. While the box has the focus, the name can be edited and the ellipsis is gone.
+    """
+    select = dmc.Select(
         id=ident,
         data=[{"value": name, "label": name} for name in names],
         value=run.name,
@@ -136,6 +144,8 @@ def run_select(
         nothingFoundMessage="No run of that name",
         **({"attributes": {"input": {"aria-label": label}}} if label else {}),
     )
+    parts = [html.Span(part) for part in (run.name[:-NAME_END], run.name[-NAME_END:])]
+    return html.Div([select, html.Div(parts, className="whole-name", **{"aria-hidden": "true"})], className="run-pick")
 
 
 def _step_head() -> html.Div:

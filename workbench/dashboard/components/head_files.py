@@ -46,13 +46,14 @@ SCRIPTS = (
     "popups",
     "sequence",
     "head_maps",
+    "errors",
     "sweep",
     "zoom",
     "palette",
     "tour",
     "views",
 )
-"""Files of ``assets/js``; ``plot_lines`` makes ``window.lens``, which all but two of the others extend."""
+"""Files of ``assets/js``; ``plot_lines`` makes ``window.lens``, which all but three of the others extend."""
 _TABLE = "dash_ag_grid.min.js"
 PASSED_OVER = "."
 """A pattern for Dash that matches every name, so that Dash loads no file of the folder on its own."""

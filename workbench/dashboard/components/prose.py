@@ -11,7 +11,13 @@ from dash import html
 from workbench.dashboard.components import measure_button
 from workbench.dashboard.components.page_frame import command
 from workbench.dashboard.state.cursor import Cursor, query
-from workbench.dashboard.state.run_description import described, rail_words, verdict_words, why_words, without_log
+from workbench.dashboard.state.run_description import (
+    described,
+    headline_words,
+    rail_words,
+    verdict_words,
+    without_log,
+)
 from workbench.dashboard.state.run_view import RunView
 from workbench.dashboard.state.theory_match import PREDICTIONS, compare_with_observed, is_trained
 from workbench.figures.errors import NotMeasured
@@ -53,26 +59,32 @@ def verdict(run: RunView, cursor: Cursor) -> list[Any]:
     """Return the verdict sentence at the selected step, or what is missing for a verdict, with a button to measure
     more.
     """
-    step = cursor.step
     try:
-        said = verdict_words(run, step)
-        more = run.memo(("may be decided by more sequences", step), lambda: wants_strings(run.frame, step))
-        return [*pieces(said), *([" ", measure_button.button(run.name, "behaviour", deepen_at=step)] if more else [])]
+        return _with_offer(run, cursor.step, verdict_words(run, cursor.step))
     except NotMeasured:
-        return [
-            "Not measured",
-            html.Span(f" at step {whole(cursor.step)}: no verdict yet.", className="soft"),
-        ]
+        return _no_verdict(cursor.step)
 
 
-def why(run: RunView, cursor: Cursor) -> list[Any]:
-    """Return one line on why the verdict holds: since which step, what probes decode, what the chosen head does; or the
-    command to find out.
+def headline(run: RunView, cursor: Cursor) -> tuple[list[Any], list[Any]]:
+    """Return the headline of the Run page and the sentences below it, or what is missing for a verdict. It has a button
+    or a command to measure more.
     """
-    parts = why_words(run, cursor)
-    if not parts and run.brief.rows and run.kind.why is not None:
-        return [command(run.measuring())]
-    return pieces(parts)
+    try:
+        words = headline_words(run, cursor.step)
+    except NotMeasured:
+        asked = run.brief.rows and run.kind.why is not None
+        return _no_verdict(cursor.step), [command(run.measuring())] if asked else []
+    return _with_offer(run, cursor.step, words.verdict), pieces(words.further)
+
+
+def _with_offer(run: RunView, step: int, said: Sequence[Piece]) -> list[Any]:
+    """A sentence, with a button to measure more where that may decide the verdict."""
+    more = run.memo(("may be decided by more sequences", step), lambda: wants_strings(run.frame, step))
+    return [*pieces(said), *([" ", measure_button.button(run.name, "behaviour", deepen_at=step)] if more else [])]
+
+
+def _no_verdict(step: int) -> list[Any]:
+    return ["Not measured", html.Span(f" at step {whole(step)}: no verdict yet.", className="soft")]
 
 
 def theory(run: RunView, step: int, said: Mapping[str, Any] | None) -> list[Any]:

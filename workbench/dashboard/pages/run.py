@@ -12,10 +12,18 @@ from workbench.dashboard.components import measure_button, prose
 from workbench.dashboard.components.icons import chevron, icon
 from workbench.dashboard.components.terms import explained
 from workbench.dashboard.pages.cursor_page import CursorPage
-from workbench.dashboard.panels import callbacks, notes_panel, panel_frame, panel_words, wrong_strings
+from workbench.dashboard.panels import (
+    callbacks,
+    cause_strip,
+    evidence_chips,
+    notes_panel,
+    panel_frame,
+    panel_words,
+    wrong_strings,
+)
 from workbench.dashboard.panels.callbacks import PARTS, browser, place, unless
 from workbench.dashboard.panels.circuit import circuit_row
-from workbench.dashboard.panels.ledger import HEADS, NUMBERS, Ledger, ledger
+from workbench.dashboard.panels.ledger import NO_LEDGER, ledger
 from workbench.dashboard.panels.panel_spec import PanelCursor
 from workbench.dashboard.panels.panel_updates import memory
 from workbench.dashboard.panels.run_panels import (
@@ -40,18 +48,21 @@ from workbench.dashboard.panels.run_panels import (
 from workbench.dashboard.panels.sequence import head_maps_panel
 from workbench.dashboard.server import theory_lookup
 from workbench.dashboard.server.context import Context
-from workbench.dashboard.state.cursor import Cursor, Notice, slug
+from workbench.dashboard.state.cursor import Cursor, Notice
 from workbench.dashboard.state.request_values import Name, declare
 from workbench.dashboard.state.run_view import RunView
 from workbench.table.wording import quantity_label
+
+WORDS = ("verdict-line", "further", "cause", "chips", "unclear-said", "unclear", "ledger-said", "ledger")
+"""Ids of what one callback fills with words, next to the rails."""
 
 declare(
     {
         "ledger-open.data": bool,
         "diagnosis.className": Any,
         "more-quantity.value": Name,
-        **{f"{name}.children": Any for name in ("verdict-line", "why", "ledger-said", "ledger")},
-        **{f"rail-{row}.children": Any for row in ("behaviour", "representation", "mechanism")},
+        **{f"{name}.children": Any for name in WORDS},
+        **{f"rail-{row}.children": Any for row in ROWS},
     }
 )
 
@@ -68,12 +79,14 @@ WHY_BARE = f"{WHY_DRAWN} bare"
 
 def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
     """Return what is below the selection bar, without plots at first: each panel then loads its own figure."""
+    listed = bool(run.brief.rows) and run.kind.evidence
     return [
         html.Div(
             [
                 html.Div([html.P(prose.meta(run), className="meta"), save_button(run)], className="meta-row"),
                 html.H1(id="verdict-line"),
-                html.P(id="why", className="why"),
+                html.Div(id="further", className="why"),
+                html.Section(id="cause", className="cause", **{"aria-label": "Why"}),
                 html.P(id="theory-says", className="why"),
                 dcc.Interval(id="expected-poll", interval=theory_lookup.POLL_MS),
             ],
@@ -81,13 +94,31 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
             **{"aria-live": "polite"},
         ),
         dcc.Store(id="ledger-open", data=False),
-        html.Details(
-            [html.Summary(id="ledger-said"), html.Div(id="ledger", className="ledger-wrap")],
-            id="evidence",
-            className="evidence",
-            hidden=not run.brief.rows or not run.kind.evidence,
+        html.Div(
+            id="chips",
+            className="evidence-chips",
+            hidden=not listed,
+            role="group",
+            **{"aria-label": "Evidence for and against the verdict"},
         ),
-        notes_panel.section(run),
+        html.Div(
+            [
+                html.Details(
+                    [html.Summary(id="unclear-said"), html.Div(id="unclear")],
+                    id="unclear-fold",
+                    className="evidence",
+                    hidden=not listed,
+                ),
+                html.Details(
+                    [html.Summary(id="ledger-said"), html.Div(id="ledger", className="ledger-wrap")],
+                    id="evidence",
+                    className="evidence",
+                    hidden=not listed,
+                ),
+                notes_panel.section(run),
+            ],
+            className="folds",
+        ),
         *_below(run, extras),
     ]
 
@@ -108,20 +139,6 @@ def save_button(run: RunView) -> html.Button:
         hidden=not run.brief.rows,
         **{"data-save-report": "1"},
     )
-
-
-def ledger_table(found: Ledger) -> list[Any]:
-    """Return the table of evidence, in which each sentence is a button that marks its panel."""
-    if not found.rows:
-        return []
-    heads = [html.Th(name, scope="col", className="right" if name in NUMBERS else "") for name in HEADS]
-    rows = []
-    for one in found.rows:
-        mark = html.Button(prose.pieces(one.clause), type="button", className="clause", **{"data-mark": one.panel})
-        cells = [html.Td(text, className="num right") for text in one.cells[:4]]
-        said = html.Span(one.standing, className=f"standing {slug(one.standing)}")
-        rows.append(html.Tr([html.Th(mark, scope="row"), *cells, html.Td(one.cells[4]), html.Td(said)]))
-    return [html.Table([html.Thead(html.Tr(heads)), html.Tbody(rows)], className="ledger")]
 
 
 def evidence(run: RunView) -> list[Any]:
@@ -424,7 +441,7 @@ def _prose(app: Dash, context: Context) -> None:
         view = context.store.run(run)
         return no_update if view is None else counted(view)
 
-    outputs = ("verdict-line", "why", *RAILS.values(), "ledger-said", "ledger")
+    outputs = (*WORDS, *RAILS.values())
 
     @app.callback(
         *[Output(name, "children") for name in outputs],
@@ -437,12 +454,14 @@ def _prose(app: Dash, context: Context) -> None:
     def update_prose(step: int, length: int, head: str, _: Any, opened: bool, run: str, *known: Any) -> Any:
         view, cursor = place(context, run, step, length, head)
         rails = [prose.rail(view, row, cursor) if view.brief.rows else "" for row in RAILS]
-        found = ledger(view, cursor)
+        found = ledger(view, cursor) if view.kind.evidence else NO_LEDGER
         evidence = [f"Evidence: {found.said}"] if found.said else ["Evidence: none at this step"]
         # Every component anew costs the browser some milliseconds: the table follows the cursor while it can be seen.
-        table = ledger_table(found) if opened else []
-        now = (prose.verdict(view, cursor), prose.why(view, cursor), *rails, evidence, table)
-        return tuple(map(unless, known, now))
+        table = evidence_chips.table(found) if opened else []
+        unclear = (evidence_chips.cannot_tell(found), evidence_chips.unclear(found))
+        cause = cause_strip.strip(view, cursor.step) if "why" in view.kind.sections and view.brief.rows else []
+        top = (*prose.headline(view, cursor), cause, evidence_chips.chips(found), *unclear, evidence, table)
+        return tuple(map(unless, known, (*top, *rails)))
 
 
 PAGE = CursorPage(

@@ -19,6 +19,7 @@ from workbench.dashboard.panels.wrong_strings import search_arguments
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker_addresses import FIND_WRONG_STRINGS
 from workbench.dashboard.state.cursor import ALL_HEADS, default_step, link, query
+from workbench.dashboard.state.run_description import headline_words
 from workbench.dashboard.state.run_view import RunView
 from workbench.dashboard.state.theory_match import PREDICTIONS
 from workbench.figures.errors import NotMeasured
@@ -31,7 +32,6 @@ from workbench.figures.rows.frame import Frame
 from workbench.figures.rows.select_rows import valued
 from workbench.figures.text.decodability_rows import readings
 from workbench.figures.text.diagnosis_sentence import diagnosis_sentence
-from workbench.figures.text.run_sentences import verdict_sentence
 from workbench.measure.edits.interventions.all_interventions import by_name
 from workbench.measure.edits.reading import WrongStrings
 
@@ -101,7 +101,7 @@ def stops(run: RunView, expected: Mapping[str, Any] | None = None) -> list[Stop]
     return [
         Stop(
             f"The verdict: {run.brief.verdicts[step]}",
-            f"{_text(verdict_sentence(run.frame, step=step, trained=near))} It depends only on behaviour; the rest "
+            f"{_text(headline_words(run, step).verdict)} It depends only on behaviour; the rest "
             "of the page helps to explain it.",
             view,
             "#verdict-line",

@@ -19,6 +19,8 @@ HEADS = ("Evidence", "Value", LEVEL_TEXT, "n", "Control", "Where", "For the verd
 """Columns of the ledger."""
 NUMBERS = HEADS[1:5]
 """Those that hold numbers."""
+STANDINGS = {"supports": "supports", "contradicts": "contradicts", "neutral": "cannot tell"}
+"""Standing of a clause -> its words on the page."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +28,14 @@ class LedgerRow:
     """A clause of the evidence.
 
     Attributes:
+        short: in a few words.
         clause: in words.
         panel: that shows it.
         cells: value, interval, n, control and location.
         standing: whether it supports the verdict, contradicts it, or is neutral.
     """
 
+    short: Sequence[Piece]
     clause: Sequence[Piece]
     panel: str
     cells: tuple[str, str, str, str, str]
@@ -43,12 +47,21 @@ class Ledger:
     """All evidence for or against a verdict.
 
     Attributes:
-        said: how many clauses support the verdict, contradict it, or are neutral; "" without a verdict.
+        said: how many clauses support the verdict, contradict it, or cannot tell; "" without a verdict.
         rows: one per clause.
     """
 
     said: str
     rows: tuple[LedgerRow, ...]
+
+    @property
+    def neutral(self) -> tuple[LedgerRow, ...]:
+        """Return the clauses that speak neither for nor against the verdict."""
+        return tuple(row for row in self.rows if row.standing == "neutral")
+
+
+NO_LEDGER = Ledger("", ())
+"""Of a checkpoint without a verdict."""
 
 
 def ledger(run: RunView, at: Cursor) -> Ledger:
@@ -59,13 +72,13 @@ def ledger(run: RunView, at: Cursor) -> Ledger:
         try:
             clauses = evidence(run.frame, trained=run.trained, **where)
         except NotMeasured:
-            return Ledger("", ())
+            return NO_LEDGER
         word = WORDS[run.brief.verdicts[at.step]]
         counts = tally(clauses)
         said = [_counted(counts["supports"], "supports", "support"), _counted(counts["contradicts"], "contradicts")]
-        neutral = f", {_counted(counts['neutral'], 'is neutral', 'are neutral')}" if counts["neutral"] else ""
+        neutral = f", {_counted(counts['neutral'], 'cannot tell', 'cannot tell')}" if counts["neutral"] else ""
         told = f"{said[0]} \u201c{word}\u201d, {said[1]} it{neutral}"
-        rows = (LedgerRow(one.clause, EVIDENCE[one.topic], one.cells, one.standing) for one in clauses)
+        rows = (LedgerRow(one.short, one.clause, EVIDENCE[one.topic], one.cells, one.standing) for one in clauses)
         return Ledger(told, tuple(rows))
 
     return run.memo(("ledger", *where.values()), make)

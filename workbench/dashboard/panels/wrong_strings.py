@@ -1,4 +1,8 @@
-"""The most confident errors of a run at the length of its diagnosis; computed on request, because it needs a model."""
+"""The most confident errors of a run at the length of its diagnosis.
+
+They need a pass through the model. The browser asks for them once all panels are drawn, if that takes no long time
+(``assets/js/errors.js``); otherwise a button does.
+"""
 
 from __future__ import annotations
 
@@ -38,6 +42,12 @@ ID = "wrong-strings"
 POLL_MS = 400
 SHOWN = 48
 """Characters of a string that stand in its cell: its end, where the question is."""
+COUNT = 6
+"""Sequences in the table."""
+MOST_PRODUCTS = 2e11
+"""Multiplications of numbers that the page asks for by itself; on one CPU core these take about half a minute."""
+REPLACEMENTS, SAMPLE = 1024, 512
+"""Sequences that the search evaluates for each row of the table, and for all of it (find_wrong_strings)."""
 HEADS = ("sequence", "correct", "model", "margin", "nearest correct input", "recovered")
 
 
@@ -73,7 +83,17 @@ def search_arguments(run: RunView, step: int) -> dict[str, Any] | None:
         "length": int(cause["length"]),
         "law": str(cause["law"]),
         "repair": repair if repair in SINGLE_PASS else "",
+        "count": COUNT,
     }
+
+
+def quick(run: RunView, length: int) -> bool:
+    """Whether the search takes no long time: the weights are here, and model and sequences are small."""
+    width = run.config["model"].get("d_model")
+    if run.run.weightless or not run.n_heads or not isinstance(width, int):
+        return False
+    tokens = length * (SAMPLE + COUNT * REPLACEMENTS)
+    return tokens * run.n_layers * (12 * width**2 + 2 * length * width) <= MOST_PRODUCTS
 
 
 def _name(ask: dict[str, Any]) -> str:
@@ -88,6 +108,7 @@ def connect(app: Dash, context: Context) -> None:
         Output(f"{ID}-section", "hidden"),
         Output(f"{ID}-ask", "children"),
         Output(f"{ID}-ask", "hidden"),
+        Output(f"{ID}-ask", "className"),
         Output(f"{ID}-job", "data"),
         Input("late", "data"),
         Input("run-version", "data"),
@@ -98,10 +119,11 @@ def connect(app: Dash, context: Context) -> None:
         run, at = place(context, name, **cursor)
         ask = search_arguments(run, at.step)
         if ask is None:
-            return True, "", True, unless(known, None)
+            return True, "", True, "button", unless(known, None)
         if known and known["asked"] == _name(ask):  # the run grew elsewhere
             raise PreventUpdate
-        return False, f"Show the most confident errors at length {whole(ask['length'])}", False, unless(known, None)
+        title = f"Show the most confident errors at length {whole(ask['length'])}"
+        return False, title, False, "button soon" if quick(run, ask["length"]) else "button", unless(known, None)
 
     @app.callback(
         Output(f"{ID}-job", "data", allow_duplicate=True),

@@ -27,7 +27,7 @@ from workbench.dashboard.panels.run_panels import (
 )
 from workbench.dashboard.report.markup import add, element, sentence
 from workbench.dashboard.report.provenance import Provenance
-from workbench.dashboard.report.run_data import Stops, meta_words, panels_of, verdict_line
+from workbench.dashboard.report.run_data import Stops, further_words, meta_words, panels_of, verdict_line
 from workbench.dashboard.state.cursor import Cursor
 from workbench.dashboard.state.run_description import why_words
 from workbench.dashboard.state.run_view import RunView
@@ -109,6 +109,7 @@ def headline(run: RunView, start: Cursor) -> Element:
         "div",
         element("p", *sentence(meta_words(run)), classes="meta", id="meta"),
         element("h1", *_safely(verdict_line, run, start), id="verdict-line"),
+        element("p", *_safely(further_words, run, start), id="further", classes="why"),
         element("p", *_safely(why_words, run, start), id="why", classes="why"),
         classes="headline",
         aria_live="polite",

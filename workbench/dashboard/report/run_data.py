@@ -25,7 +25,7 @@ from workbench.dashboard.panels.panel_spec import BASE_SIZE, Panel, PanelCursor
 from workbench.dashboard.panels.panel_words import why_empty
 from workbench.dashboard.panels.run_panels import panels_of as kind_panels
 from workbench.dashboard.state.cursor import Cursor, slug
-from workbench.dashboard.state.run_description import described, rail_words, verdict_words, why_words
+from workbench.dashboard.state.run_description import described, headline_words, rail_words, why_words
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import Piece, short, whole
@@ -127,11 +127,19 @@ def meta_words(run: RunView) -> list[Piece]:
 
 
 def verdict_line(run: RunView, at: Cursor) -> list[Piece]:
-    """Return the verdict sentence at the selected step, or that there is no verdict."""
+    """Return the headline at the selected step, or that there is no verdict."""
     try:
-        return verdict_words(run, at.step)
+        return headline_words(run, at.step).verdict
     except NotMeasured:
         return [("Not measured", "plain"), (f" at step {whole(at.step)}: no verdict yet.", "muted")]
+
+
+def further_words(run: RunView, at: Cursor) -> list[Piece]:
+    """Return the sentences below the headline; empty without a verdict."""
+    try:
+        return headline_words(run, at.step).further
+    except NotMeasured:
+        return []
 
 
 def _rail(row: str) -> Callable[[RunView, Cursor], list[Piece]]:
@@ -155,7 +163,8 @@ def texts_of(run: RunView) -> dict[str, tuple[Sequence[str], Callable[[RunView, 
     kind = run.kind
     cause = {"rail-why": (["step"], cause_words)} if "why" in kind.sections else {}
     rails = {f"{kind.report_rail}{row}": (parts, _rail(row)) for row, parts in kind.rails.items()}
-    return {"verdict-line": (["step"], verdict_line), "why": (PARTS, why_words), **rails, **cause}
+    top = {"verdict-line": (["step"], verdict_line), "further": (["step"], further_words), "why": (PARTS, why_words)}
+    return {**top, **rails, **cause}
 
 
 def _isolated_sentence(

@@ -8,6 +8,7 @@ from workbench.dashboard.state.cursor import Cursor
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.heads.leading_head import leading_head
 from workbench.figures.labels import Piece, whole
+from workbench.figures.text.headline import Headline
 from workbench.models.positions.registry import NONE
 from workbench.tasks.known_tasks import task_label
 
@@ -35,6 +36,11 @@ def short_origin(run: RunView) -> str:
 def verdict_words(run: RunView, step: int) -> list[Piece]:
     """The verdict sentence at a step. Raises NotMeasured where there is none."""
     return run.memo(("verdict", step), lambda: run.kind.verdict(run.frame, step, run.trained))
+
+
+def headline_words(run: RunView, step: int) -> Headline:
+    """The words at the top of the Run page at a step. Raises NotMeasured where there is no verdict."""
+    return run.memo(("headline", step), lambda: run.kind.headline(run.frame, step, run.trained))
 
 
 def why_words(run: RunView, at: Cursor) -> list[Piece]:

@@ -24,7 +24,13 @@ from workbench.figures.panels.differences import compare_sentence, over_length_d
 from workbench.figures.rows.claims import plain, with_items
 from workbench.figures.rows.frame import Frame
 from workbench.figures.rows.multiples import LengthAxis
-from workbench.figures.text.in_context_sentence import asymmetry_sentence, in_context_rail, in_context_sentence
+from workbench.figures.text.headline import Headline, headline
+from workbench.figures.text.in_context_sentence import (
+    asymmetry_sentence,
+    in_context_course,
+    in_context_rail,
+    in_context_sentence,
+)
 from workbench.figures.text.run_sentences import rail_text, verdict_sentence, why_sentence
 from workbench.tasks.presented.question_limit import question_limit
 
@@ -69,6 +75,7 @@ class RunKind:
         leading: layer and head that pages open on, from rows, step and length; None = all heads.
         prompt_tokens: number of items -> tokens of its prompt, from rows and step.
         verdict: the verdict sentence, from rows, step and N. Raises NotMeasured without a verdict at that step.
+        headline: the words at the top of its Run page, from rows, step and N. Raises as ``verdict``.
         why: the line below the verdict, from rows and the keywords of
             :func:`workbench.figures.text.run_sentences.why_sentence`; None = its page has no such line.
         rail: the sentence next to a row of panels, from rows, row, step, length, layer and head, and ``trained``.
@@ -98,6 +105,7 @@ class RunKind:
     leading: Callable[[Frame, int, int], tuple[int, int] | None]
     prompt_tokens: Callable[[Frame, int], Mapping[int, int]]
     verdict: Callable[[Frame, int, int], list[Piece]]
+    headline: Callable[[Frame, int, int], Headline]
     why: Callable[..., list[Piece]] | None
     rail: Callable[..., list[Piece]]
     difference: Callable[[ComparedRun, ComparedRun, LengthAxis], list[Piece]]
@@ -200,6 +208,7 @@ TRAINED = RunKind(
     leading=lambda frame, step, length: leading_head(frame, step=step, length=length).place,
     prompt_tokens=lambda frame, step: {},
     verdict=lambda frame, step, trained: verdict_sentence(frame, step=step, trained=trained),
+    headline=lambda frame, step, trained: headline(frame, step=step, trained=trained),
     why=why_sentence,
     rail=rail_text,
     difference=_over_prefixes,
@@ -270,6 +279,9 @@ PROMPTED = RunKind(
     leading=lambda frame, step, length: leading_inducer(frame, step=step) or (0, 0),
     prompt_tokens=prompt_tokens,
     verdict=lambda frame, step, trained: in_context_sentence(frame, step=step),
+    headline=lambda frame, step, trained: Headline(
+        in_context_sentence(frame, step=step), in_context_course(frame, step=step), []
+    ),
     why=None,
     rail=lambda *place, trained: in_context_rail(*place),
     difference=_over_items,

@@ -29,11 +29,11 @@ from workbench.figures.rows.select_rows import PLACE, setting_of
 from workbench.models.base.graph import head_name
 
 RUN, THRESHOLD, SETTING, CURSOR, DIFFERENCE = "run", "threshold", "setting", "cursor", "difference"
-MULTIPLE = "multiple"
+MULTIPLE, RECOVERED = "multiple", "recovered"
 """Sources of numbers that are not the value of a row.
 
 They are the run's configuration, a threshold of the verdict, a setting of a row, the selected step or length, the
-difference of two rows, and the length of a row as a multiple of N.
+difference of two rows, the length of a row as a multiple of N, and an accuracy of which a share of a drop is recovered.
 """
 READING = "reading"
 """Of a number that comes from one sequence, which no table holds: the rows that the sequence's figure draws."""
@@ -47,10 +47,11 @@ class Cite:
         text: as it stands in the sentence.
         column: column of the row; of the run its setting, of a threshold or a row's setting its name.
         row: the columns ``PLACE`` of the row, and the cited one. For a difference it has the columns of both rows,
-            under ``a`` and ``b``. For a reading it has the row of the reading and ``part``, the pass. Empty if no row
+            under ``a`` and ``b``. For a recovered accuracy it has the columns of the accuracy, the drop and the share.
+            For a reading it has the row of the reading and ``part``, the pass. Empty if no row
             contains the number.
         source: ``table``, or :data:`RUN`, :data:`THRESHOLD`, :data:`SETTING`, :data:`CURSOR`, :data:`DIFFERENCE`,
-            :data:`MULTIPLE` or :data:`READING`.
+            :data:`MULTIPLE`, :data:`RECOVERED` or :data:`READING`.
     """
 
     text: str
@@ -112,6 +113,18 @@ def cite_difference(a: Mapping[str, Any], b: Mapping[str, Any], column: str, tex
     """Return the source of a difference of two rows, or of a limit of its interval, written without its sign."""
     both = {side: {name: row[name] for name in PLACE} for side, row in (("a", a), ("b", b))}
     return Cite(text, column, both, DIFFERENCE)
+
+
+def recovered(accuracy: Mapping[str, Any], drop: Mapping[str, Any], share: Mapping[str, Any]) -> Claim:
+    """Return an accuracy with an intervention, as a part of a sentence: accuracy + share x drop, 1 at most.
+
+    The share is measured on half of the sequences, so that the sum is an estimate.
+    """
+    value = min(1.0, float(accuracy["value"]) + float(share["value"]) * float(drop["value"]))
+    text = proportion(value)
+    parts = {"accuracy": accuracy, "drop": drop, "share": share}
+    row = {part: {name: one[name] for name in PLACE} for part, one in parts.items()}
+    return Claim(text, "plain", [Cite(text, "value", row, RECOVERED)])
 
 
 def number(row: Mapping[str, Any], column: str = "value", role: str = "plain", decimals: int = 2) -> Claim:
@@ -219,6 +232,12 @@ def threshold(row: Mapping[str, Any], name: str) -> Claim:
     if setting_of(row, name) is None:
         return Claim(text, "plain", [Cite(text, name, {name: bar(row, name)}, THRESHOLD)])
     return Claim(text, "plain", [Cite(text, name, {key: row[key] for key in (*PLACE, "setting")}, SETTING)])
+
+
+def constant(name: str, value: float, before: str = "", after: str = "") -> Claim:
+    """Return a threshold that no row states, with the words before and after it, as a part of a sentence."""
+    text = f"{value:g}"
+    return Claim(f"{before}{text}{after}", "plain", [Cite(text, name, {name: value}, THRESHOLD)])
 
 
 def asked(name: str, place: float, before: str = "", after: str = "") -> Claim:

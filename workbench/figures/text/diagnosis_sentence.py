@@ -14,6 +14,7 @@ from workbench.figures.rows.claims import (
     Claim,
     at_length,
     capital,
+    constant,
     count,
     estimate,
     head,
@@ -70,15 +71,28 @@ def diagnosis_sentence(frame: Frame, *, step: int, longest: float, length: int |
     Raises:
         NotMeasured: where the checkpoint has no diagnosis.
     """
+    before, recovered, after = _parts(frame, step, longest, length)
+    return [*before, *recovered, *after]
+
+
+def cause_sentence(frame: Frame, *, step: int, longest: float) -> list[Piece]:
+    """Return the diagnosis without the shares that name the cause, for a page that draws them
+    (:func:`workbench.figures.text.cause.cause_shares`)."""
+    before, _, after = _parts(frame, step, longest, None)
+    return [*before, *after]
+
+
+def _parts(frame: Frame, step: int, longest: float, length: int | None) -> tuple[list[Piece], list[Piece], list[Piece]]:
+    """The cause and its component; what interventions recover; and what could not be tested."""
     named = named_entry(frame, step=step, length=length)
     own = frame.where(measurement=MEASUREMENT, step=step, law=named["law"])
     if not named["label"]:
-        return [*_nothing(own if length is None else own.where(length=length), named), plain(".")]
+        return [*_nothing(own if length is None else own.where(length=length), named), plain(".")], [], []
     here = own.where(length=named["length"])
     if named["label"] == NOT_EXPLAINED:
-        return _unexplained(here, named, longest)
+        return _unexplained(here, named, longest), [], []
     if named["label"] == POSITION_OR_CONTENT:
-        return _untested(here, named, longest)
+        return _untested(here, named, longest), [], []
     grades = here.where(quantity="entry_grade").rows()
     part = grades and grades[0]["label"] == "partly"
     pieces: list[Piece] = [_at(named, longest), plain(f"the model fails {'partly ' if part else ''}because ")]
@@ -90,12 +104,13 @@ def diagnosis_sentence(frame: Frame, *, step: int, longest: float, length: int |
         pieces += [plain(" "), *_effect(here, ""), plain(".")]
         if named["label"] == POSITION_OR_KEYS:
             untested = plain(" Whether positions are the cause could not be tested")
-            return [*pieces, *_recovered(own, here, named, deciding), untested, *_untestable_because(here, longest)]
+            after = [untested, *_untestable_because(here, longest)]
+            return pieces, _recovered(own, here, named, deciding), after
         pieces.append(plain(" These causes are not distinguished."))
     else:
         s = "" if str(named["label"]) in MANY else "s"
         pieces += [plain(CAUSES[named["label"]]), trained(longest), plain(" "), *_effect(here, s), plain(".")]
-    return [*pieces, *_recovered(own, here, named, deciding)]
+    return pieces, _recovered(own, here, named, deciding), []
 
 
 def _at(named: Row, longest: float) -> Claim:
@@ -116,10 +131,13 @@ def _nothing(own: Frame, named: Row) -> list[Piece]:
         joint = plain(" and ") if pieces else plain("Class-balanced accuracy drops ")
         drop = drops.get(row["length"])
         size = (
-            [plain("by less than "), plain(f"{SMALLEST_DROP:g}")] if drop is None else [plain("by "), *estimate(drop)]
+            [constant("smallest_drop", SMALLEST_DROP, "by less than ")]
+            if drop is None
+            else [plain("by "), *estimate(drop)]
         )
         pieces += [joint, *size, count(row, "length", " at length ")]
-    pieces.append(plain(f" on the {named['law']} test set. A cause is named from a drop of {NAMED_DROP:g} on"))
+    needed = f" on the {named['law']} test set. A cause is named from a drop of "
+    pieces.append(constant("named_drop", NAMED_DROP, needed, " on"))
     for row in diagnosed:
         if row not in small:
             pieces += [plain(". "), capital(note(row))]
@@ -207,14 +225,19 @@ def _untested(here: Frame, named: Row, longest: float) -> list[Piece]:
         best = max(oracle, key=_value)
         pieces += [plain(" Attention to only the right key recovers "), *estimate(best), plain(OF_THE_DROP)]
     pieces.append(plain(" Whether by position or by content could not be tested"))
-    tested = [row for row in _positions(here) if not missing(row["value"])]
-    if tested:
-        chosen = max((row for row in tested if row["note"]), key=_value, default=max(tested, key=_value))
+    chosen = chosen_position(here)
+    if chosen is not None:
         pieces += [plain(f": {_phrase(str(chosen['target']))} recover "), *estimate(chosen)]
         wrong = valued(here.where(quantity="restored_share", target=chosen["target"], control="wrong_constant")).rows()
         pieces += [plain(", with a wrong constant "), *estimate(wrong[0])] if wrong else []
         return [*pieces, plain(".")]
     return [*pieces, *_untestable_because(here, longest)]
+
+
+def chosen_position(here: Frame) -> Row | None:
+    """Return the best applicable position intervention, one that was chosen on other sequences if there is any."""
+    tested = [row for row in _positions(here) if not missing(row["value"])]
+    return max((row for row in tested if row["note"]), key=_value, default=max(tested, key=_value, default=None))
 
 
 def _untestable_because(here: Frame, longest: float) -> list[Piece]:
@@ -239,12 +262,10 @@ def _unexplained(here: Frame, named: Row, longest: float) -> list[Piece]:
 
 def _too_little(here: Frame, shares: Sequence[Row]) -> list[Piece]:
     """What the best intervention recovers, and why that names nothing."""
-    best = max(shares, key=_value)
+    judged = best_tried(shares)
     drop = plain(" of the accuracy drop")
-    if _value(best) < NAMING_SHARE:
-        return [plain("no intervention recovers more than "), number(best), drop]
-    # Of each family one member is judged, chosen on other sequences, and compared with its control.
-    judged = max((row for row in shares if row["note"]), key=_value, default=best)
+    if judged is max(shares, key=_value) and _value(judged) < NAMING_SHARE:
+        return [plain("no intervention recovers more than "), number(judged), drop]
     target = str(judged["target"])
     wrong = valued(here.where(quantity="restored_share", target=target, control="wrong_constant")).rows()
     if _value(judged) < NAMING_SHARE or not wrong:
@@ -252,6 +273,18 @@ def _too_little(here: Frame, shares: Sequence[Row]) -> list[Piece]:
         return [plain(chosen), number(judged), drop]
     share = [plain(f"{_phrase(target)} recover "), *estimate(judged), drop]
     return [*share, plain(", but with a wrong constant "), *estimate(wrong[0])]
+
+
+def best_tried(shares: Sequence[Row]) -> Row:
+    """Return the intervention that decides that nothing is explained.
+
+    That is the best of all, if it recovers too little. Otherwise it is the best of those that were chosen in their
+    family on other sequences and compared with a control.
+    """
+    best = max(shares, key=_value)
+    if _value(best) < NAMING_SHARE:
+        return best
+    return max((row for row in shares if row["note"]), key=_value, default=best)
 
 
 def _value(row: Row) -> float:

@@ -29,6 +29,7 @@ from workbench.figures.labels import MISSING, Piece, estimate, interval, layer_s
 from workbench.figures.panels.accuracy import LAWS, MEASUREMENT
 from workbench.figures.rows.baselines import baseline_rows, judged
 from workbench.figures.rows.claims import bar, count, note, plain, threshold, trained
+from workbench.figures.rows.claims import head as named_head
 from workbench.figures.rows.conversion import of_rows
 from workbench.figures.rows.frame import Frame, missing
 from workbench.figures.rows.select_rows import nearest, valued
@@ -66,6 +67,7 @@ class Evidence:
 
     Attributes:
         topic: what it is about.
+        short: in a few words.
         clause: in words.
         row: the row its value, interval and n are of; None where it has no single number.
         control: the row that the value is compared with; None if no control was measured.
@@ -74,6 +76,7 @@ class Evidence:
     """
 
     topic: Topic
+    short: Pieces
     clause: Pieces
     row: Row | None
     control: Row | None
@@ -164,7 +167,9 @@ def _fit(frame: Frame, verdict: Row, longest_trained: float) -> tuple[list[Evide
         threshold(verdict, "fitted"),
         count(row, "length", ", least at length "),
     ]
-    return [Evidence("fit", clause, row, None, standing_of(verdict, speaks))], speaks == "fitted"
+    short = {"fitted": "solves trained lengths", NOT_FITTED: "does not solve trained lengths", "": "trained lengths"}
+    standing = standing_of(verdict, speaks)
+    return [Evidence("fit", [plain(short[speaks])], clause, row, None, standing)], speaks == "fitted"
 
 
 def _past_training(frame: Frame, verdict: Row, longest_trained: float, fitted: bool) -> list[Evidence]:
@@ -186,25 +191,28 @@ def _past_training(frame: Frame, verdict: Row, longest_trained: float, fitted: b
         made = _fails(ends[0], curve, longest_trained) or _stays(ends[0], curve, longest_trained)
         if made is None:
             continue
-        clause, row, start = made
+        clause, row, start, short = made
         control = baseline.get(int(row["length"]))
         speaks = SCALE_ROBUST * above(row, control) if start is row else LENGTH_COUPLED * above(start, row)
         under = plain(f" on the {law} test set")
-        found.append(Evidence("past training", [*clause, under], row, control, standing_of(verdict, speaks)))
+        few = [*short, plain(f" ({law})")]
+        found.append(Evidence("past training", few, [*clause, under], row, control, standing_of(verdict, speaks)))
     return found
 
 
-def _fails(end: Row, curve: Mapping[int, Row], longest_trained: float) -> tuple[Pieces, Row, Row] | None:
-    """That accuracy falls: the clause, the row where it first fails and that at N; None where no failure is seen."""
+def _fails(end: Row, curve: Mapping[int, Row], longest_trained: float) -> tuple[Pieces, Row, Row, Pieces] | None:
+    """That accuracy falls: the clause, the row where it first fails and that at N, and the clause in a few words; None
+    where no failure is seen."""
     if end["status"] != "ok" or missing(end["value"]) or int(end["value"]) not in curve:
         return None
     start = curve[nearest(list(curve), longest_trained)]
     clause: Pieces = [plain("Accuracy falls past "), trained(longest_trained), count(end, "value", ": it fails at ")]
-    return clause, curve[int(end["value"])], start
+    return clause, curve[int(end["value"])], start, [count(end, "value", "fails at ")]
 
 
-def _stays(end: Row, curve: Mapping[int, Row], longest_trained: float) -> tuple[Pieces, Row, Row] | None:
-    """That accuracy stays: the clause, and twice the lowest row from N on; None if nothing past N was tested."""
+def _stays(end: Row, curve: Mapping[int, Row], longest_trained: float) -> tuple[Pieces, Row, Row, Pieces] | None:
+    """That accuracy stays: the clause, twice the lowest row from N on, and the clause in a few words; None if nothing
+    past N was tested."""
     top = end["low"]
     if end["status"] != "censored" or missing(top) or top <= longest_trained:
         return None
@@ -213,7 +221,7 @@ def _stays(end: Row, curve: Mapping[int, Row], longest_trained: float) -> tuple[
         return None
     lowest = min(past, key=lambda row: float(row["value"]))
     clause: Pieces = [plain("Accuracy stays past "), trained(longest_trained), count(end, "low", ", up to ")]
-    return [*clause, count(lowest, "length", "; lowest at ")], lowest, lowest
+    return [*clause, count(lowest, "length", "; lowest at ")], lowest, lowest, [count(end, "low", "no failure to ")]
 
 
 def _near_ties(frame: Frame, verdict: Row) -> list[Evidence]:
@@ -228,7 +236,7 @@ def _near_ties(frame: Frame, verdict: Row) -> list[Evidence]:
     if not shown:
         clause: Pieces = [plain(f"{kind.capitalize()} {verb(row, many=True)} past training")]
         clause += [note(row, ": ")] if row["note"] else []
-        return [Evidence("small margins", clause, None, None, standing_of(verdict, _speaks(row)))]
+        return [Evidence("small margins", _few(kind, row), clause, None, None, standing_of(verdict, _speaks(row)))]
     found = []
     for one in shown:
         first = f"{kind.capitalize()}: " if kind == COMPONENTS else f"{kind.capitalize()} {verb(one, many=True)}: "
@@ -236,8 +244,13 @@ def _near_ties(frame: Frame, verdict: Row) -> list[Evidence]:
         own += [count(one, "length", " at length ")]
         own += [plain("" if one["law"] == "matched" else f" on the {one['law']} test set")]
         own += [*repeats(one, ", "), note(one, "; ")]
-        found.append(Evidence("small margins", own, one, None, standing_of(verdict, _speaks(one))))
+        short: Pieces = [name_of(one), plain(f" {verb(one)}")] if kind == COMPONENTS else _few(kind, one)
+        found.append(Evidence("small margins", short, own, one, None, standing_of(verdict, _speaks(one))))
     return found
+
+
+def _few(kind: str, row: Row) -> Pieces:
+    return [plain(f"{kind} {verb(row, many=True)}")]
 
 
 def _speaks(row: Row) -> str:
@@ -260,16 +273,19 @@ def _summary(frame: Frame, verdict: Row, longest_trained: float) -> list[Evidenc
         return []
     gain = 0.0 if one.refit is None else float(one.refit["value"]) - float(one.row["value"])
     name: Piece = ("task state", "summary")
-    row, speaks = one.row, ""
+    row, speaks, few = one.row, "", " carried"
     if one.refit is not None and one.refit_above and gain >= MOVED:
         row, speaks, said = one.refit, LENGTH_COUPLED, " is carried in a code that moves past training"
+        few = " in a moving code"
     elif one.above:
         speaks, said = SCALE_ROBUST, " is carried in the code of trained lengths"
     else:
         said = " is not above its controls" if one.control is not None else " is read, without a control"
+        few = " not above controls" if one.control is not None else " without control"
     clause: Pieces = [plain("The "), name, plain(said), count(row, "length", " at length ")]
     standing = standing_of(verdict, speaks)
-    return [Evidence("summary", clause, row, one.control, standing, layer_said(float(row["layer"])))]
+    where = layer_said(float(row["layer"]))
+    return [Evidence("summary", [name, plain(few)], clause, row, one.control, standing, where)]
 
 
 def _position(frame: Frame, verdict: Row, longest_trained: float) -> list[Evidence]:
@@ -279,16 +295,17 @@ def _position(frame: Frame, verdict: Row, longest_trained: float) -> list[Eviden
         return []
     speaks = ""
     if one.control is None:
-        said = " is read, without a control"
+        said, few = " is read, without a control", " without control"
     elif not one.above:
-        said = " is not above its controls"
+        said, few = " is not above its controls", " not above controls"
     elif float(one.row["value"]) < LITTLE:
-        said = " is above its controls, and little"
+        said, few = " is above its controls, and little", " hardly readable"
     else:
-        speaks, said = LENGTH_COUPLED, " can be read, above its controls"
+        speaks, said, few = LENGTH_COUPLED, " can be read, above its controls", " readable"
     clause: Pieces = [("Position", "position"), plain(said), count(one.row, "length", " at length ")]
-    standing = standing_of(verdict, speaks)
-    return [Evidence("position", clause, one.row, one.control, standing, layer_said(float(one.row["layer"])))]
+    standing, where = standing_of(verdict, speaks), layer_said(float(one.row["layer"]))
+    short: Pieces = [("position", "position"), plain(few)]
+    return [Evidence("position", short, clause, one.row, one.control, standing, where)]
 
 
 # ---- heads ------------------------------------------------------------------------------------------------
@@ -300,7 +317,10 @@ def _head(
     leading = leading_head(frame, step=step, length=length)
     if layer is None or which is None:
         effect = leading_clause(leading)
-        return [Evidence("head", effect, None, None, "neutral")] if effect else []
+        few: Pieces = [plain("no single head shown to matter")]
+        if leading.place is not None and leading.tested is not None:
+            few = [named_head(leading.tested), plain(" matters")]
+        return [Evidence("head", few, effect, None, None, "neutral")] if effect else []
     shape = shape_clause(frame, step, longest_trained, layer, which)
     if not shape:
         return []
@@ -309,7 +329,8 @@ def _head(
         known = leading.tested is not None
         why = ", but it is not shown to matter" if known else "; whether it matters is not measured"
         at = [count(leading.tested, "length", " at length ")] if leading.tested is not None else []
-        return [Evidence("head", [*shape, plain(why), *at], None, None, "neutral", where)]
+        few = [shape[0], plain(" not shown to matter" if known else " not ablated")]
+        return [Evidence("head", few, [*shape, plain(why), *at], None, None, "neutral", where)]
     at_head = {"measurement": HARDMAX, "law": "matched", "control": "", "step": step, "layer": layer, "head": which}
     kinds = _kinds(frame.where(quantity="hardmax_verdict", **at_head), longest_trained)
     speaks = ""
@@ -322,7 +343,9 @@ def _head(
     ]  # fmt: skip
     row = leading.sized
     control = None if row is None else (leading.controls or {}).get(str(row["mode"]))
-    return [Evidence("head", [*shape, *cost], row, control, standing_of(verdict, speaks), where)]
+    even = {SCALE_ROBUST: ", attention stays even", LENGTH_COUPLED: ", attention gets uneven"}
+    few = [shape[0], plain(f" matters{even.get(speaks, ', attention not decisive')}")]
+    return [Evidence("head", few, [*shape, *cost], row, control, standing_of(verdict, speaks), where)]
 
 
 def _kinds(rows: Frame, longest_trained: float) -> list[str]:

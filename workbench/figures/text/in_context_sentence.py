@@ -15,7 +15,7 @@ from workbench.figures.in_context.inducing_heads import highest_inducer, leading
 from workbench.figures.labels import Piece
 from workbench.figures.rows.claims import asked, count, estimate, head, note, number, plain
 from workbench.figures.rows.conversion import of_rows
-from workbench.figures.rows.frame import Frame
+from workbench.figures.rows.frame import Frame, missing
 from workbench.figures.rows.select_rows import valued
 
 MEASUREMENT = IN_CONTEXT
@@ -40,6 +40,34 @@ def in_context_sentence(frame: Frame, *, step: int) -> list[Piece]:
     kind = verdict_kind(str(row["label"]))
     asked = f", presented as {row['target']}"
     return [(kind.word, kind.role), plain(asked), count(row, "step", " at step ", ": "), note(row), plain(".")]
+
+
+def in_context_course(frame: Frame, *, step: int) -> list[Piece]:
+    """Return the share of correct answer tokens at the fewest items, where it decays, and at the most items.
+
+    Without a number of items at which answers are shown to decay, the lowest share stands there.
+
+    Args:
+        frame: rows of one run.
+        step: the checkpoint.
+    """
+    where = {"measurement": MEASUREMENT, "quantity": "answer_accuracy", "mode": ["task", "teacher_forced"]}
+    rows = valued(frame.where(step=step, **where)).sort("length").rows()
+    if len(rows) < 2:
+        return []
+    ends = frame.where(measurement=MEASUREMENT, quantity="decays_from", step=step, status="ok").rows()
+    decays = next((row for row in rows if ends and row["length"] == ends[0]["value"]), None)
+    lowest = min(rows, key=lambda row: float(row["value"]))
+    between, why = (lowest, " items (the lowest)") if decays is None else (decays, " items (where it first decays)")
+    size = [] if missing(rows[-1]["n"]) else [count(rows[-1], "n", ", n = ")]
+    first = [*estimate(rows[0]), count(rows[0], "length", " at ", " items (the fewest tested)")]
+    middle = [] if between in (rows[0], rows[-1]) else [*estimate(between), count(between, "length", " at ", why)]
+    last = [*estimate(rows[-1]), count(rows[-1], "length", " at ", " items (the most tested"), *size, plain(")")]
+    return [
+        plain("Share of correct answer tokens: "),
+        *_joined([part for part in (first, middle, last) if part]),
+        plain("."),
+    ]
 
 
 ASYMMETRY = "behaviour.asymmetry"

@@ -7,7 +7,7 @@ A sentence is a list of pieces ``(text, role)``; joined, the texts read as prose
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from workbench.core.names import CHALLENGE, MATCHED, NOT_EXPLAINED
@@ -81,17 +81,39 @@ def verdict_sentence(frame: Frame, *, step: int, trained: float) -> Pieces:
     Raises:
         NotMeasured: without a verdict at that step.
     """
+    label, *sentences = verdict_sentences(frame, step, trained)
+    return [*label, *(piece for sentence in sentences for piece in (plain(" "), *sentence))]
+
+
+Course = Callable[[Frame, Row, float], Pieces]
+"""What accuracy does from N on: a clause, from rows, the row of the verdict and N."""
+
+
+def verdict_sentences(frame: Frame, step: int, trained: float, course: Course | None = None) -> list[Pieces]:
+    """Return the sentences of a verdict: label and step; what holds or fails, at which length and on which test set;
+    then what hard inputs and whole answers add.
+
+    Args:
+        frame: rows of one run.
+        step: the checkpoint.
+        trained: N.
+        course: the clause on accuracy, for a verdict about longer prefixes; None = from where to where it falls.
+
+    Raises:
+        NotMeasured: without a verdict at that step.
+    """
     row = _verdict(frame, step)
     kind = verdict_kind(str(row["label"]))
     fit = None if row.get("reason") == NO_THRESHOLD else _fit(frame, row, trained)
     undecided = fit is not None and fit.open
     word = plain(WORDS[UNDECIDED]) if undecided else (kind.word, kind.role)
-    sentences = _verdict_sentences(frame, row, fit, step, trained)
-    return [word, count(row, "step", " at step ", "."), *(piece for one in sentences for piece in (plain(" "), *one))]
+    label = [word, count(row, "step", " at step ", ".")]
+    return [label, *_verdict_sentences(frame, row, fit, step, trained, course or _course)]
 
 
-def _verdict_sentences(frame: Frame, row: Row, fit: _Fit | None, step: int, trained: float) -> list[Pieces]:
-    """What holds or fails, at which length and on which test set; then what hard inputs and whole answers add."""
+def _verdict_sentences(
+    frame: Frame, row: Row, fit: _Fit | None, step: int, trained: float, course: Course
+) -> list[Pieces]:
     if row.get("reason") == NO_THRESHOLD:
         return [[capital(note(row)), *predictor_clause(frame, step, trained), plain(".")]]
     answers = whole_answers_sentence(frame, step, trained)
@@ -101,8 +123,8 @@ def _verdict_sentences(frame: Frame, row: Row, fit: _Fit | None, step: int, trai
         return [[*_capitals(_unfitted(fit, row)), plain(".")], *answers]
     headline = components(frame, step)
     sentences: list[Pieces] = [[plain("Of the components, "), *headline, plain(".")]] if headline else []
-    course = _course(frame, row, trained)
-    begin = [plain("On all components together, "), *course] if headline else _capitals(course)
+    clause = course(frame, row, trained)
+    begin = [plain("On all components together, "), *clause] if headline else _capitals(clause)
     sentences.append([*begin, *_more(row), plain(".")])
     if row["label"] == UNSEEN_POSITION:
         unseen = frame.where(measurement=MEASUREMENT, step=step, status="unseen_position")
@@ -190,7 +212,7 @@ def why_sentence(
         length: where the effect of a head was tested; None leaves it out.
     """
     parts: list[Pieces] = []
-    held = _since(frame, step)
+    held = since_sentence(frame, step)
     if held:
         parts.append(held)
     cause = _named_cause(frame, step, trained)
@@ -272,7 +294,7 @@ def _named_cause(frame: Frame, step: int, trained: float) -> Pieces:
 
 
 # ---- behaviour --------------------------------------------------------------------------------------
-def _since(frame: Frame, step: int) -> Pieces:
+def since_sentence(frame: Frame, step: int) -> Pieces:
     """When the verdict of a step began; empty where that is not known, or where nothing began yet."""
     rows = frame.where(measurement=MEASUREMENT, quantity="verdict").rows()
     by_step = {int(row["step"]): row for row in rows if row["step"] <= step}

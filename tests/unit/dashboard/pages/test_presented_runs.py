@@ -142,7 +142,9 @@ def test_every_page_opens_and_no_panel_is_broken(context: Context) -> None:
     run = context.store.runs()["copy"]
     at = PanelCursor(run, default_cursor(run), extras={"quantity": "behaviour.in_context|answer_accuracy"})
     assert "Not capable" in texts(prose.verdict(run, at.cursor))
-    prose.why(run, at.cursor)
+    verdict, further = prose.headline(run, at.cursor)
+    assert "Not capable" in texts(verdict)
+    assert texts(further) if len(run.lengths) > 1 else not further
     prose.training(run)
     for panel in (one for one in PAGE.panels if isinstance(one, Panel)):
         draw = heads if panel.form == "heads" else plot

@@ -32,10 +32,11 @@ from workbench.dashboard.report.run_data import Stops, panels_of, spread
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Cursor, default_cursor
 from workbench.dashboard.state.run_view import RunView
-from workbench.figures import NotMeasured, verdict_sentence, why_sentence
+from workbench.figures import NotMeasured, why_sentence
 from workbench.figures.look import Theme
 from workbench.figures.style.template import u_step
 from workbench.figures.text.evidence import evidence, tally
+from workbench.figures.text.headline import headline
 from workbench.table import Table
 
 A, B, UNMEASURED = "majority-nope-s0", "flip_flop-rotary-s0", "majority-learned-s0"
@@ -119,8 +120,9 @@ def test_the_words_are_those_of_the_rows(runs: list[RunView], held: dict[str, An
     run, given = runs[0], held["runs"][0]
     start = default_cursor(run)
     for step in run.measured_steps:
-        told = verdict_sentence(run.frame, step=step, trained=run.trained)
-        assert said(at(given, given["texts"]["verdict-line"], step, 0)) == said(told)
+        told = headline(run.frame, step=step, trained=run.trained)
+        assert said(at(given, given["texts"]["verdict-line"], step, 0)) == said(told.verdict)
+        assert said(at(given, given["texts"]["further"], step, 0)) == said(told.further)
         for length in run.lengths:
             why = why_sentence(
                 run.frame, step=step, trained=run.trained, layer=start.layer, head=start.head, length=length
@@ -145,9 +147,9 @@ def test_the_ledger_is_the_evidence_of_the_rows(runs: list[RunView], held: dict[
 
 def test_the_verdict_can_be_read_without_the_script(page: str, runs: list[RunView]) -> None:
     reader = PageReader(page)
-    told = verdict_sentence(runs[0].frame, step=default_cursor(runs[0]).step, trained=runs[0].trained)
-    text = "".join(reader.texts["h1"] + reader.texts["span"])
-    assert all(part.strip() in text for part, _ in told)
+    told = headline(runs[0].frame, step=default_cursor(runs[0]).step, trained=runs[0].trained)
+    text = "".join(reader.texts["h1"] + reader.texts["span"] + reader.texts["p"])
+    assert all(part.strip() in text for part, _ in (*told.verdict, *told.further))
 
 
 def test_a_run_that_is_not_measured_says_so_and_the_others_stay(held: dict[str, Any]) -> None:

@@ -342,5 +342,7 @@ def test_what_has_no_single_number_has_empty_cells(made: Made) -> None:
     assert ties.cells == ("\u2013", "", "\u2013", "\u2013", "")
     (fit,) = found(made())["fit"]
     assert fit.cells == ("0.99", "[0.98, 1.00]", "512", "\u2013", "")
-    bare = Evidence("fit", [], {"value": 0.5, "low": None, "high": None, "n": None}, {"value": 0.25}, "supports", "x")
+    bare = Evidence(
+        "fit", [], [], {"value": 0.5, "low": None, "high": None, "n": None}, {"value": 0.25}, "supports", "x"
+    )
     assert bare.cells == ("0.50", "", "\u2013", "0.25", "x")

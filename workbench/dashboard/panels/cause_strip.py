@@ -1,0 +1,123 @@
+"""The strip *Why* at the top of the Run page: the cause, its component, and the share of the accuracy drop that decides
+it, as a bar with its interval and its control on the same scale.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import html
+
+from workbench.core.names import NOT_EXPLAINED
+from workbench.core.thresholds import LEVEL_TEXT
+from workbench.core.verdicts import LENGTH_COUPLED
+from workbench.dashboard.components import prose
+from workbench.dashboard.components.page_frame import command
+from workbench.dashboard.state.run_description import headline_words
+from workbench.dashboard.state.run_view import RunView
+from workbench.figures.errors import NotMeasured
+from workbench.figures.labels import estimate, whole
+from workbench.figures.text.cause import Cause, RecoveredShare, cause
+
+LOWEST, HIGHEST = -1.0, 1.5
+"""Ends of the scale at most; a number beyond them is drawn at the end, and stands beside its bar."""
+UNNAMED = "No cause is named. "
+NOT_DIAGNOSED = "Not diagnosed at this step. To find the cause:"
+
+
+def strip(run: RunView, step: int) -> list[Any]:
+    """Return the children of the strip: cause and bars; a command, if a run fails and is not diagnosed; or nothing."""
+    since = _since(run, step)
+    try:
+        diagnosed = run.memo(("cause", step), lambda: cause(run.frame, step=step, longest=run.trained))
+    except NotMeasured:
+        missing = run.brief.verdicts.get(step) == LENGTH_COUPLED
+        ask = run.measuring(f" --only diagnosis --steps {step}")
+        ways = [html.Div([NOT_DIAGNOSED, command(ask)], className="ways")] if missing else []
+        return [_words([*since, *ways])] if since or ways else []
+    named = bool(diagnosed.named["label"])
+    words = prose.pieces(diagnosed.sentence)
+    sentence = html.P(
+        words if named else [html.Strong(UNNAMED), *words], className="cause-said" if named else "unnamed"
+    )
+    said = _words([sentence, *since, *_next(run, step, diagnosed)])
+    return [said, *([bars(diagnosed)] if diagnosed.shares else [])]
+
+
+def _next(run: RunView, step: int, diagnosed: Cause) -> list[Any]:
+    """What to do next about a named cause: see the intervention at work, and train anew."""
+    link = prose.try_repair(run, step, diagnosed.named)
+    if diagnosed.named["label"] in ("", NOT_EXPLAINED) or "compiled" in run.config["training"] or run.run.rows_only:
+        return [html.P(["Next: ", link[0].children], className="next")] if link else []
+    first = (
+        ["Next: ", link[0].children, ", or print a suggested retraining:"]
+        if link
+        else ["Next: a suggested retraining:"]
+    )
+    return [html.Div([html.Span(first), command(f"lengthlens prescribe {run.typed_path}")], className="next")]
+
+
+def _words(children: list[Any]) -> html.Div:
+    return html.Div([html.H2("Why"), *children], className="cause-text")
+
+
+def _since(run: RunView, step: int) -> list[Any]:
+    """Since which step the verdict holds."""
+    try:
+        words = headline_words(run, step).since
+    except NotMeasured:
+        return []
+    return [html.P(prose.pieces(words), className="since")] if words else []
+
+
+def bars(diagnosed: Cause) -> html.Div:
+    """Return a bar for each share, the scale below them, and accuracy with and without the intervention."""
+    low, high = scale(diagnosed.shares)
+    lengths = {row.share["length"] for row in diagnosed.shares}
+    rows = [_bar(share, low, high, len(lengths) > 1) for share in diagnosed.shares]
+    at = f" at length {whole(min(lengths))}" if len(lengths) == 1 else ""
+    title = html.P(f"Share of the accuracy drop recovered{at}, with {LEVEL_TEXT} CI", className="caption")
+    ends = [html.Span(str(end), style={"left": _percent(end, low, high)}) for end in (0, 1)]
+    axis = html.Div([html.Span(), html.Div(ends, className="share-axis num"), html.Span()], className="share")
+    accuracy = [html.P(prose.pieces(diagnosed.accuracy), className="soft")] if diagnosed.accuracy else []
+    return html.Div([title, *rows, axis, *accuracy], className="cause-shares")
+
+
+def scale(shares: tuple[RecoveredShare, ...]) -> tuple[float, float]:
+    """The ends of the scale: 0 and 1, and every value and limit within :data:`LOWEST` and :data:`HIGHEST`."""
+    rows = [row for share in shares for row in (share.share, share.control) if row is not None]
+    ends = [float(row[name]) for row in rows for name in ("value", "low", "high")]
+    return max(LOWEST, min(-0.1, *ends)), min(HIGHEST, max(1.1, *ends))
+
+
+def _percent(value: float, low: float, high: float) -> str:
+    return f"{100 * (min(max(value, low), high) - low) / (high - low):.2f}%"
+
+
+def _span(first: float, last: float, low: float, high: float) -> dict[str, str]:
+    """Left end and width of a part of the scale."""
+    left, right = (100 * (min(max(one, low), high) - low) / (high - low) for one in sorted((first, last)))
+    return {"left": f"{left:.2f}%", "width": f"{right - left:.2f}%"}
+
+
+def _bar(share: RecoveredShare, low: float, high: float, several: bool) -> html.Div:
+    row, control = share.share, share.control
+    value = float(row["value"])
+    text = estimate(value, row["low"], row["high"])
+    name = share.name + (f", length {whole(row['length'])}" if several else "") + (f" ({share.why})" * bool(share.why))
+    drawn = [
+        html.I(className="zero", style={"left": _percent(0, low, high)}),
+        html.I(className="zero", style={"left": _percent(1, low, high)}),
+        html.I(className="fill", style=_span(0, value, low, high)),
+        html.I(className="whisker", style=_span(float(row["low"]), float(row["high"]), low, high)),
+    ]
+    said = [html.Strong(text, className="num")]
+    if control is not None:
+        drawn += [
+            html.I(className="whisker control", style=_span(control["low"], control["high"], low, high)),
+            html.I(className="tick", style={"left": _percent(float(control["value"]), low, high)}),
+        ]
+        against = estimate(float(control["value"]), control["low"], control["high"])
+        said.append(html.Span(f" control {against}", className="soft num", title="The same edit with a wrong constant"))
+    track = html.Div(drawn, className="share-track", role="img", **{"aria-label": f"{name}: {text}"})
+    return html.Div([html.Span(name, className="share-name"), track, html.Span(said)], className="share")
