@@ -127,8 +127,8 @@ def run_select(
 ) -> html.Div:
     """Return the select box for a run, with the glyph of its verdict.
 
-    Over the box stands the name with an ellipsis in its middle where it does not fit, because the end of a name often
-    tells runs apart. While the box has the focus, the name can be edited and the ellipsis is gone.
+    A name that does not fit has an ellipsis in its middle, because runs often differ in the end of their names. While
+    the box has the focus, the name can be edited and has no ellipsis.
     """
     select = dmc.Select(
         id=ident,

@@ -53,7 +53,7 @@ from workbench.dashboard.state.request_values import Name, declare
 from workbench.dashboard.state.run_view import RunView
 from workbench.table.wording import quantity_label
 
-WORDS = ("verdict-line", "further", "cause", "chips", "unclear-said", "unclear", "ledger-said", "ledger")
+WORDS = ("verdict-line", "further", "cause", "chips", "inconclusive-said", "inconclusive", "ledger-said", "ledger")
 """Ids of what one callback fills with words, next to the rails."""
 
 declare(
@@ -104,8 +104,8 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
         html.Div(
             [
                 html.Details(
-                    [html.Summary(id="unclear-said"), html.Div(id="unclear")],
-                    id="unclear-fold",
+                    [html.Summary(id="inconclusive-said"), html.Div(id="inconclusive")],
+                    id="inconclusive-fold",
                     className="evidence",
                     hidden=not listed,
                 ),
@@ -458,9 +458,9 @@ def _prose(app: Dash, context: Context) -> None:
         evidence = [f"Evidence: {found.said}"] if found.said else ["Evidence: none at this step"]
         # Every component anew costs the browser some milliseconds: the table follows the cursor while it can be seen.
         table = evidence_chips.table(found) if opened else []
-        unclear = (evidence_chips.cannot_tell(found), evidence_chips.unclear(found))
+        neutral = (evidence_chips.inconclusive(found), evidence_chips.inconclusive_clauses(found))
         cause = cause_strip.strip(view, cursor.step) if "why" in view.kind.sections and view.brief.rows else []
-        top = (*prose.headline(view, cursor), cause, evidence_chips.chips(found), *unclear, evidence, table)
+        top = (*prose.headline(view, cursor), cause, evidence_chips.chips(found), *neutral, evidence, table)
         return tuple(map(unless, known, (*top, *rails)))
 
 

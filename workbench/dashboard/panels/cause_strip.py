@@ -1,5 +1,6 @@
-"""The strip *Why* at the top of the Run page: the cause, its component, and the share of the accuracy drop that decides
-it, as a bar with its interval and its control on the same scale.
+"""The strip *Why* at the top of the Run page: the cause and its component, next to bars.
+
+A bar is the share of the accuracy drop that an intervention recovers, with its interval and its control on one scale.
 """
 
 from __future__ import annotations

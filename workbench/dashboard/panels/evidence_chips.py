@@ -1,4 +1,4 @@
-"""The evidence for a verdict at the top of the Run page: chips, what cannot tell, and the full table."""
+"""The evidence for a verdict at the top of the Run page: chips, what is inconclusive, and the full table."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ def said(pieces: Any) -> str:
     return "".join(text for text, _ in pieces)
 
 
-def cannot_tell(found: Ledger) -> str:
+def inconclusive(found: Ledger) -> str:
     """Return one line on the clauses that speak neither for nor against the verdict; "" if there are none."""
     rows = found.neutral
     if not rows:
         return ""
-    count = "1 measurement cannot tell" if len(rows) == 1 else f"{len(rows)} measurements cannot tell"
+    count = "1 measurement is inconclusive" if len(rows) == 1 else f"{len(rows)} measurements are inconclusive"
     return f"{count}: {'; '.join(said(row.short) for row in rows)}"
 
 
-def unclear(found: Ledger) -> list[Any]:
-    """Return the clauses of :func:`cannot_tell` in full."""
+def inconclusive_clauses(found: Ledger) -> list[Any]:
+    """Return the clauses of :func:`inconclusive` in full."""
     return [html.Ul([html.Li([*prose.pieces(row.clause), "."]) for row in found.neutral])]
 
 

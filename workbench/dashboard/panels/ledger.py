@@ -19,7 +19,7 @@ HEADS = ("Evidence", "Value", LEVEL_TEXT, "n", "Control", "Where", "For the verd
 """Columns of the ledger."""
 NUMBERS = HEADS[1:5]
 """Those that hold numbers."""
-STANDINGS = {"supports": "supports", "contradicts": "contradicts", "neutral": "cannot tell"}
+STANDINGS = {"supports": "supports", "contradicts": "contradicts", "neutral": "inconclusive"}
 """Standing of a clause -> its words on the page."""
 
 
@@ -47,7 +47,7 @@ class Ledger:
     """All evidence for or against a verdict.
 
     Attributes:
-        said: how many clauses support the verdict, contradict it, or cannot tell; "" without a verdict.
+        said: how many clauses support the verdict, contradict it, or are inconclusive; "" without a verdict.
         rows: one per clause.
     """
 
@@ -76,7 +76,7 @@ def ledger(run: RunView, at: Cursor) -> Ledger:
         word = WORDS[run.brief.verdicts[at.step]]
         counts = tally(clauses)
         said = [_counted(counts["supports"], "supports", "support"), _counted(counts["contradicts"], "contradicts")]
-        neutral = f", {_counted(counts['neutral'], 'cannot tell', 'cannot tell')}" if counts["neutral"] else ""
+        neutral = f", {_counted(counts['neutral'], 'is inconclusive', 'are inconclusive')}" if counts["neutral"] else ""
         told = f"{said[0]} \u201c{word}\u201d, {said[1]} it{neutral}"
         rows = (LedgerRow(one.short, one.clause, EVIDENCE[one.topic], one.cells, one.standing) for one in clauses)
         return Ledger(told, tuple(rows))

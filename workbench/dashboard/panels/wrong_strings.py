@@ -1,7 +1,7 @@
 """The most confident errors of a run at the length of its diagnosis.
 
-They need a pass through the model. The browser asks for them once all panels are drawn, if that takes no long time
-(``assets/js/errors.js``); otherwise a button does.
+They need a pass through the model. If that takes no long time, the browser requests them once all panels are drawn
+(``assets/js/errors.js``). Otherwise a button does.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Why a run fails past its training length, as the page shows it at its top: the cause in words, and the shares of the
-accuracy drop that decide it, with their controls.
+"""Why a run fails past its training length: the cause in words, and the shares of the accuracy drop that decide it.
 
-The cause is that of :func:`workbench.figures.rows.diagnosis_rows.named_entry`, and the words are those of
+The page of the run shows both at its top. The cause is that of
+:func:`workbench.figures.rows.diagnosis_rows.named_entry`, and the words are those of
 :func:`workbench.figures.text.diagnosis_sentence.diagnosis_sentence`.
 """
 

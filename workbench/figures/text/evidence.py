@@ -344,7 +344,7 @@ def _head(
     row = leading.sized
     control = None if row is None else (leading.controls or {}).get(str(row["mode"]))
     even = {SCALE_ROBUST: ", attention stays even", LENGTH_COUPLED: ", attention gets uneven"}
-    few = [shape[0], plain(f" matters{even.get(speaks, ', attention not decisive')}")]
+    few = [shape[0], plain(f" matters{even.get(speaks, ', attention inconclusive')}")]
     return [Evidence("head", few, [*shape, *cost], row, control, standing_of(verdict, speaks), where)]
 
 

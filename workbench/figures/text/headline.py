@@ -89,7 +89,7 @@ def headline(frame: Frame, *, step: int, trained: float) -> Headline:
 def named_lengths(frame: Frame, verdict: Row, law: str, trained: float) -> Lengths | None:
     """Return the accuracies of a test set that the headline names; None without an accuracy at N.
 
-    Where the verdict says nothing about longer prefixes, all measured lengths count as tested.
+    If the verdict is not about longer prefixes, all measured lengths count as tested.
     """
     step = int(verdict["step"])
     rows = frame.where(measurement=MEASUREMENT, quantity="accuracy", mode="teacher_forced", law=law, step=step)

@@ -155,19 +155,19 @@ def test_there_is_a_chip_for_each_clause_with_its_sign_and_its_words(gallery: Co
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_cannot_tell_is_one_line_and_its_clauses_are_folded(gallery: Context, name: str) -> None:
+def test_what_is_inconclusive_is_one_line_and_its_clauses_are_folded(gallery: Context, name: str) -> None:
     run = view_of(gallery, name)
     found = ledger(run, default_cursor(run))
     neutral = [row for row in found.rows if row.standing == "neutral"]
-    line = evidence_chips.cannot_tell(found)
+    line = evidence_chips.inconclusive(found)
     assert line.partition(":")[0] == {
-        0: "", 1: "1 measurement cannot tell",
-    }.get(len(neutral), f"{len(neutral)} measurements cannot tell")  # fmt: skip
+        0: "", 1: "1 measurement is inconclusive",
+    }.get(len(neutral), f"{len(neutral)} measurements are inconclusive")  # fmt: skip
     assert all(told(row.short) in line for row in neutral)
-    (items,) = evidence_chips.unclear(found)
+    (items,) = evidence_chips.inconclusive_clauses(found)
     assert len(items.children) == len(neutral)
     assert all(within(told(row.clause), items) for row in neutral)
-    assert evidence_chips.cannot_tell(NO_LEDGER) == ""
+    assert evidence_chips.inconclusive(NO_LEDGER) == ""
     assert evidence_chips.chips(Ledger("", ())) == []
 
 
