@@ -46,6 +46,12 @@ if TYPE_CHECKING:
     from workbench.figures.panels.restored_shares import *
     from workbench.figures.panels.selectivity import *
     from workbench.figures.panels.training_curves import *
+    from workbench.figures.pictures.attended_distance import *
+    from workbench.figures.pictures.code_fan import *
+    from workbench.figures.pictures.event_order import *
+    from workbench.figures.pictures.failure_anatomy import *
+    from workbench.figures.pictures.intervention_matrix import *
+    from workbench.figures.pictures.verdict_states import *
     from workbench.figures.registry import Figure
     from workbench.figures.sequence.answer_maps import *
     from workbench.figures.sequence.attention_pattern import *

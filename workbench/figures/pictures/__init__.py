@@ -1,0 +1,1 @@
+"""Pictures of a run that combine several kinds of evidence."""
