@@ -19,6 +19,7 @@ from workbench.dashboard.panels import (
     notes_panel,
     panel_frame,
     panel_words,
+    picture_panels,
     wrong_strings,
 )
 from workbench.dashboard.panels.callbacks import PARTS, browser, place, unless
@@ -321,6 +322,7 @@ SECTIONS: Mapping[str, Section] = {
     "heads": lambda run, _: all_heads(run),
     "items": lambda run, _: [in_context(run)],
     "items-deeper": lambda run, _: in_context_deeper(run),
+    "pictures": lambda run, _: list(picture_panels.section(run)),
     "more": lambda run, extras: [more(run, extras)],
     "training": lambda run, _: [training(run)],
 }
@@ -345,6 +347,7 @@ def connect(app: Dash, context: Context) -> None:
         callbacks.panels(app, context, group, late=True)
     circuit_row.connect(app, context)
     head_maps_panel.connect(app, context)
+    picture_panels.connect(app, context)
     _more(app, context)
     _ahead(app, context)
     _theory(app, context)
@@ -469,7 +472,17 @@ PAGE = CursorPage(
     name="Run",
     connect=connect,
     content=content,
-    panels=(*PANELS, *IN_CONTEXT, *IN_CONTEXT_DEEPER, *WHY, *DEEPER, *CIRCUIT, *MORE, head_maps_panel.PANEL),
+    panels=(
+        *PANELS,
+        *IN_CONTEXT,
+        *IN_CONTEXT_DEEPER,
+        *WHY,
+        *DEEPER,
+        *CIRCUIT,
+        *picture_panels.PICTURES,
+        *MORE,
+        head_maps_panel.PANEL,
+    ),
     extras={"quantity": "", "connection": ""},
     check=check,
 )

@@ -35,7 +35,7 @@ VALUES: Mapping[str, str] = {
     "trained": "", "axis": "", "pairing": "", "floor": "", "chance": "", "trained_each": "",
     "trained_b": "", "checkpoints": "", "checkpoints_b": "",
     "step": "step", "step_b": "step", "configurations": "step", "length": "length", "length_b": "length",
-    "layer": "head", "head": "head", "measurement": "extras", "quantity": "extras", "connection": "extras",
+    "run": "", "layer": "head", "head": "head", "measurement": "extras", "quantity": "extras", "connection": "extras",
 }  # fmt: skip
 """Argument of a figure function -> the part of the selection, or of the address, that it depends on."""
 BASE_SIZE = 11
@@ -181,6 +181,7 @@ class PanelCursor:
         beside = self.other.brief.chance if self.other is not None else 1.0
         in_b = self.beside.cursor if self.other is not None else self.cursor
         return {
+            "run": self.run.name,
             "trained": self.run.trained,
             "axis": self.axis,
             "pairing": self.pairing,
