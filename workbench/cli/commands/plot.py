@@ -54,6 +54,14 @@ def plot(
         str | None,
         typer.Option(help="Use the quantity of this measurement. Default: the first one with a quantity of that name."),
     ] = None,
+    figure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Draw this figure of the Run page instead of a quantity, by its name in notebooks, such as "
+            "`event_order`. Needs --out, --json or --csv. Default: the figure of the quantity.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="Write the figure to this file: .svg, .pdf, .png or .html."),
@@ -76,8 +84,12 @@ def plot(
         from workbench.figures.export.titled_figure import refuse_ending
 
         refuse_ending(out)
-    from workbench.cli.plotted import plotted
     from workbench.figures.export.titled_figure import save
+
+    if figure is not None:
+        _draw_figure(run, figure, step, length, out, as_json, as_csv)
+        return
+    from workbench.cli.plotted import plotted
 
     drawn = plotted(run, quantity, measurement, axis, step, length)
     if out is not None:
@@ -87,6 +99,25 @@ def plot(
             return
     if not printed("plot", [OutputTable(POINTS, points(drawn))], as_json, as_csv):
         print_bars(drawn)
+
+
+def _draw_figure(
+    run: Path, name: str, step: int | None, length: int | None, out: Path | None, as_json: bool, as_csv: bool
+) -> None:
+    """Write a figure by its name, or print exactly its rows."""
+    from workbench.cli.plotted_figure import named_figure
+    from workbench.figures.export.titled_figure import save
+
+    if out is None and not (as_json or as_csv):
+        raise UsageError("--figure needs a file for the picture: add --out FILE, or --csv or --json for its rows")
+    drawn = named_figure(run, name, step, length)
+    if out is not None:
+        save(drawn.figure, out)
+        if not (as_json or as_csv):
+            print(f"{out}: {drawn.about}.")
+            return
+    rows: list[dict[str, Any]] = drawn.rows.to_dict("records")
+    printed("plot", [OutputTable(POINTS, [{**row, "line": row.get("series", "")} for row in rows])], as_json, as_csv)
 
 
 def _axis(over: str | None) -> Axis | None:

@@ -42,9 +42,9 @@ PICTURES: tuple[Panel, ...] = (
         figure="event_order",
         measurement="behaviour",
         quantities=("verdict", "necessary_head", "hardmax_verdict"),
-        about="Each lane is an event over training steps: it began after the hollow dot (last step without) and by the "
-        "filled dot (first step with), and holds at every later step; faint marks are other seeds. Events with "
-        "overlapping brackets cannot be ordered, and an earlier event need not cause a later one.",
+        about="Each lane is an event: it began after the hollow dot (last step without) and by the filled dot (first "
+        "step with), and it holds at every later step. Faint marks are other seeds. Events with overlapping brackets "
+        "cannot be ordered, and an earlier event need not cause a later one.",
         read=_with_seeds,
     ),
     Panel(
@@ -91,8 +91,8 @@ PICTURES: tuple[Panel, ...] = (
         figure="attended_distance",
         measurement="circuits.positional",
         quantities=("attention_locality", "argmax_mass", "oracle_key_gap"),
-        about="Distance back that holds 95 % of a head\u2019s attention, over prefix length; the thick line is the "
-        "selected head, and on the dashed line a head attends to the whole prefix. Larger dots: more attention on its "
+        about="Distance back that holds 95 % of a head\u2019s attention, over prefix length. The thick line is the "
+        "selected head; on the dashed line a head attends to the whole prefix. Larger dots: more attention on its "
         "top keys. The figure does not show where the answer\u2019s key is, only how far it scores below the best.",
     ),
     Panel(
@@ -103,8 +103,8 @@ PICTURES: tuple[Panel, ...] = (
         figure="code_fan",
         measurement="probes.drift",
         quantities=("drift",),
-        about="Angle between the code of the task state at each prefix length and at N, one ray per length, with "
-        f"{LEVEL_TEXT} intervals as arcs; rays along the lower axis have one direction. Compare with the hollow "
+        about="Angle between the code of the task state at each prefix length and at N, with "
+        f"{LEVEL_TEXT} intervals as arcs. Rays along the lower axis have one direction. Compare with the hollow "
         "controls; a code that keeps its direction may still change in size, see Length coupling.",
     ),
 )

@@ -145,9 +145,9 @@ def _empty(
             "title": "Rotation of the code over length",
             "slice": dotted(
                 layer_said(float(rows[0]["layer"])),
-                "0\u00b0: code at N",
-                "hollow: highest control",
                 sample_size(smallest_n(data)),
+                "hollow: highest control",
+                "0\u00b0: code at N",
             ),
             "alt": f"Angle between the code of the task state at each length and at length {whole(trained)}, step "
             f"{whole(step)}: " + "; ".join(_said(row, trained) for row in rows),

@@ -125,6 +125,17 @@ def when(event: TrainingEvent) -> str:
     return f"already at {by}" if event.without is None else f"after step {whole(event.without['step'])}, by {by}"
 
 
+def brief(event: TrainingEvent) -> str:
+    """Return when an event began, in few words: ``70 to 291``."""
+    if event.reason:
+        return event.reason
+    without = "" if event.without is None else whole(event.without["step"])
+    if event.holds is None:
+        return f"not by {without}" if not event.undecided else "inconclusive"
+    by = whole(event.holds["step"])
+    return f"already at {by}" if not without else f"{without} to {by}"
+
+
 def _runs(frame: Frame, run: str | None) -> list[str]:
     """The runs of the rows: the one that is drawn strongly, then its seeds."""
     names = [str(name) for name in unique(frame["run"])]
@@ -163,7 +174,7 @@ def _add_event(drawing: Drawing, event: TrainingEvent, place: int, span: Sequenc
 def _add_words(
     drawing: Drawing, event: TrainingEvent, place: int, known: Sequence[float], span: Sequence[float], look: Look
 ) -> None:
-    """When an event began, on the side of its bracket that has more room, or above a bracket without room beside it."""
+    """When an event began, in few words, on the side of its bracket with more room, or above it without room beside."""
     t = TOKENS[look.theme]
     low, high = float(span[0]), float(span[1])
     first, last = min(known, default=low), max(known, default=low)
@@ -175,7 +186,7 @@ def _add_words(
         **(side if room > _ROOM else above),
         y=place,
         yanchor="middle",
-        text=when(event),
+        text=brief(event),
         font={"color": t["ink2"] if event.holds is not None else t["ink3"], "size": look.size},
         name="when",
     )

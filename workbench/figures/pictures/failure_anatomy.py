@@ -10,7 +10,7 @@ import numpy as np
 from workbench.core.names import BEHAVIOUR, CHALLENGE, MATCHED, TEST_SETS
 from workbench.core.thresholds import FOLLOWED
 from workbench.core.verdicts import STRATA
-from workbench.figures.labels import dotted, estimate, whole
+from workbench.figures.labels import dotted, estimate, sample_size, whole
 from workbench.figures.look import LIGHT, Look
 from workbench.figures.registry import figure
 from workbench.figures.rows.frame import Frame, missing
@@ -140,6 +140,7 @@ def _empty(frame: Frame, right: Frame, agreement: Frame, kind: str, trained: flo
         meta={
             "title": "Right, wrong, and shortcuts",
             "slice": dotted(
+                sample_size(smallest_n(right)),
                 "all sequences" if kind == ALL else f"only {kind}",
                 "dark: right answers",
                 "pairs: matched, challenge",

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from workbench.core.thresholds import LEVEL_TEXT, MOST_COST, NAMING_SHARE
-from workbench.figures.labels import dotted, estimate, proportion, whole
+from workbench.core.thresholds import MOST_COST, NAMING_SHARE
+from workbench.figures.labels import dotted, estimate, proportion, sample_size, whole
 from workbench.figures.look import LIGHT, Look
 from workbench.figures.panels.restored_shares import name_of
 from workbench.figures.registry import figure
@@ -120,7 +120,7 @@ def _empty(
         },
         meta={
             "title": "Cost and recovery of each intervention",
-            "slice": dotted(at, f"{cause['law']} test set", f"hollow: control · {LEVEL_TEXT} CI"),
+            "slice": dotted(at, cause["law"], sample_size(smallest_n(shares)), "hollow: control"),
             "alt": f"Interventions at {at}, step {whole(step)}, by cost at N and share of the accuracy drop recovered: "
             + (said or f"none recovers {NAMING_SHARE:g} or more"),
             "n": smallest_n(shares),

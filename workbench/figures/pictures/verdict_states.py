@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from workbench.core.names import BEHAVIOUR, CHALLENGE, MATCHED, TEST_SETS
-from workbench.figures.labels import estimate, length_said, whole
+from workbench.figures.labels import dotted, estimate, length_said, whole
 from workbench.figures.look import LIGHT, Look, Theme
 from workbench.figures.registry import figure
 from workbench.figures.rows.frame import Frame, missing
@@ -83,7 +83,7 @@ def verdict_state_map(
         yaxis=y_axis,
         meta={
             "title": "Verdict by step and length",
-            "slice": "halves of a cell: matched, challenge",
+            "slice": dotted(_counted(smallest_n(skills)), "halves of a cell: matched, challenge"),
             "alt": f"State of the verdict over training step {whole(columns[0])} to {whole(columns[-1])} and prefix "
             f"length {whole(lengths[0])} to {whole(lengths[-1])}; {_said(data, trained)}",
             "x": span_meta("step", x_axis),
@@ -127,6 +127,10 @@ def _add_untested(drawing: Drawing, skills: Frame, columns: Sequence[int], train
         xshift=4, yshift=-2, text="blank: not tested", font={"color": TOKENS[look.theme]["ink3"], "size": look.size},
         name="not tested",
     )  # fmt: skip
+
+
+def _counted(n: int | None) -> str:
+    return "" if n is None else f"n {whole(n)} or more"
 
 
 def state_colours(theme: Theme) -> ColourMap:
