@@ -19,6 +19,7 @@ from workbench.core.suggest import nearest
 
 if TYPE_CHECKING:
     from workbench.figures.circuit.circuit_graph import *
+    from workbench.figures.circuit.circuits_over_length import *
     from workbench.figures.circuit.connection_curve import *
     from workbench.figures.errors import *
     from workbench.figures.heads.head_curves import *

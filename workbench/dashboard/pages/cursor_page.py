@@ -59,6 +59,8 @@ class Extras(TypedDict, total=False):
     sample: Ordinal
     strength: Annotated[str, Field(pattern=r"^(0|1|0\.[0-9]{1,2})?\z")]
     pick: Name
+    pins: Name
+    effect: Name
 
 
 @exact

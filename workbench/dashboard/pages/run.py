@@ -278,8 +278,8 @@ def more(run: RunView, extras: Mapping[str, str]) -> html.Div:
 def check(_: Context, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
     """Return the valid extras of a link: a quantity, or a connection of the circuit graph, that the run has."""
     quantity, notices = _quantity(run, extras.get("quantity", ""))
-    connection, more_notices = circuit_row.check(run, extras.get("connection", ""))
-    return {"quantity": quantity, "connection": connection}, [*notices, *more_notices]
+    circuit, more_notices = circuit_row.check_extras(run, extras)
+    return {"quantity": quantity, **circuit}, [*notices, *more_notices]
 
 
 def _quantity(run: RunView, asked: str) -> tuple[str, list[Notice]]:
@@ -483,6 +483,6 @@ PAGE = CursorPage(
         *MORE,
         head_maps_panel.PANEL,
     ),
-    extras={"quantity": "", "connection": ""},
+    extras={"quantity": "", **circuit_row.EXTRAS},
     check=check,
 )

@@ -36,6 +36,7 @@ VALUES: Mapping[str, str] = {
     "trained_b": "", "checkpoints": "", "checkpoints_b": "",
     "step": "step", "step_b": "step", "configurations": "step", "length": "length", "length_b": "length",
     "run": "", "layer": "head", "head": "head", "measurement": "extras", "quantity": "extras", "connection": "extras",
+    "pins": "extras", "effect": "extras",
 }  # fmt: skip
 """Argument of a figure function -> the part of the selection, or of the address, that it depends on."""
 BASE_SIZE = 11
@@ -196,6 +197,8 @@ class PanelCursor:
             "checkpoints_b": (self.other or self.run).steps,
             **dict(zip(("measurement", "quantity"), self.extras.get("quantity", "").split("|"), strict=False)),
             "connection": self.extras.get("connection", ""),
+            "pins": self.extras.get("pins", ""),
+            "effect": self.extras.get("effect") or "accuracy",
             "floor": min(self.run.brief.chance, beside),
             **(self.configuration_values if self.configurations else {}),
         }

@@ -224,13 +224,12 @@ CIRCUIT: tuple[Panel, ...] = (
         row="circuit",
         column="training",
         title="Circuit graph",
-        figure="circuit_graph",
+        figure="circuits_over_length",
         measurement="circuits.connections",
         quantities=("connection_drop",),
-        about="Each line is a connection. Cutting it changes accuracy significantly; a wider line means a larger "
-        "change. The colour is the accuracy drop here minus the drop at N. A dotted line changes accuracy only at N. "
-        "Cutting a dashed line raises accuracy. A darker node has a larger drop when all its outputs are cut. Click "
-        "a line to plot it.",
+        about="Each line is a connection, and its number is the cost of cutting it. The colour is the cost here minus "
+        "that at N. A dotted line matters only at N, and cutting a dashed line helps. A darker node costs more "
+        "when all its outputs are cut. Click a line to plot it, or a node to pin it.",
     ),
     Panel(
         id="connection-length",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from workbench.figures.circuit.graph_layout import curve, places
@@ -38,17 +38,19 @@ FADED, HELPING = "1px,3px", "6px,3px"
 
 
 @dataclass(frozen=True)
-class _Edge:
+class CircuitEdge:
     """A connection that is drawn.
 
     Attributes:
         name: the name of the connection.
         here, trained: what cutting it costs at this length, and at N.
+        noun: what the cost is.
     """
 
     name: str
     here: Effect
     trained: Effect
+    noun: str = "accuracy drop"
 
     @property
     def change(self) -> float:
@@ -95,7 +97,7 @@ def circuit_graph(
     edges = _edges(rows, at, base)
     chosen = connection if connection in effects else strongest(effects)
     extent = _extent(rows, base)
-    layers, heads, mlps = _size(effects)
+    layers, heads, mlps = size_of(effects)
     where = places(layers, heads, mlps)
     bottom = heads + (0.15 if mlps else -1) + 0.85
     accuracy, significant = accuracy_there(rows, at), sum(item.here.shown for item in edges)
@@ -121,10 +123,10 @@ def circuit_graph(
     drawing.update_layout(margin={"l": 8, "r": 76, "t": 10, "b": 22})
     middle = (heads - 1) / 2
     for edge in sorted(edges, key=lambda item: abs(item.here.value)):
-        _draw(drawing, edge, where, middle, extent, look.theme, edge.name == chosen)
-    _draw_nodes(drawing, where, nodes, look, NODE[1] if heads <= 4 else NODE[0])
-    _name_columns(drawing, where, look)
-    _legend(drawing, extent, look)
+        draw_edge(drawing, edge, where, middle, extent, look.theme, edge.name == chosen)
+    draw_nodes(drawing, where, nodes, look, NODE[1] if heads <= 4 else NODE[0])
+    name_columns(drawing, where, look)
+    draw_legend(drawing, extent, look)
     drawing.add_annotation(
         x=0, xref="paper", xanchor="left", y=0, yref="paper", yanchor="top", yshift=-4,
         text=alt,
@@ -133,11 +135,17 @@ def circuit_graph(
     return drawing
 
 
-def _edges(rows: Frame, at: int, base: int) -> list[_Edge]:
+def _edges(rows: Frame, at: int, base: int) -> list[CircuitEdge]:
     """The connections that are drawn: shown at this length, or at N."""
-    here, trained = effects_at(rows, at)[0], effects_at(rows, base)[0]
+    return drawn_edges(effects_at(rows, at)[0], effects_at(rows, base)[0])
+
+
+def drawn_edges(
+    here: Mapping[str, Effect], trained: Mapping[str, Effect], noun: str = "accuracy drop"
+) -> list[CircuitEdge]:
+    """Return the connections that are significant here or at N."""
     return [
-        _Edge(name, one, trained[name])
+        CircuitEdge(name, one, trained[name], noun)
         for name, one in here.items()
         if name in trained and (one.shown or trained[name].shown)
     ]
@@ -145,11 +153,15 @@ def _edges(rows: Frame, at: int, base: int) -> list[_Edge]:
 
 def _extent(rows: Frame, base: int) -> float:
     """The largest change at any length, so that colours do not change with the selected length."""
-    changes = [abs(edge.change) for n in measured_lengths(rows) for edge in _edges(rows, n, base)]
-    return max([LEAST_RANGE, *changes])
+    return largest_change([edge for n in measured_lengths(rows) for edge in _edges(rows, n, base)])
 
 
-def _size(effects: Mapping[str, Effect]) -> tuple[int, int, bool]:
+def largest_change(edges: Sequence[CircuitEdge]) -> float:
+    """Return the change since N at which the colours end."""
+    return max([LEAST_RANGE, *(abs(edge.change) for edge in edges)])
+
+
+def size_of(effects: Mapping[str, Effect]) -> tuple[int, int, bool]:
     """Layers, heads of each, and whether there are MLPs."""
     nodes = [Connection.named(name).receiver for name in effects]
     heads = [(one.layer, one.head) for one in nodes if one.layer is not None and one.head is not None]
@@ -163,15 +175,17 @@ def change_colours(theme: Theme) -> ColourMap:
     return ((0.0, colours[0][1]), (0.5, TOKENS[theme]["line2"]), (1.0, colours[-1][1]))
 
 
-def _draw(
+def draw_edge(
     made: Drawing,
-    edge: _Edge,
+    edge: CircuitEdge,
     where: Mapping[Component, tuple[float, float]],
     middle: float,
     extent: float,
     theme: Theme,
     chosen: bool,
+    pale: bool = False,
 ) -> None:
+    """Draw a connection; ``pale``: faint, because none of its ends is pinned."""
     ends = Connection.named(edge.name)
     x, y = curve(where[ends.sender], where[ends.receiver], middle)
     width = WIDTH[0] + (WIDTH[1] - WIDTH[0]) * min(1.0, abs(edge.here.value)) if edge.here.shown else WIDTH[0]
@@ -188,6 +202,7 @@ def _draw(
             "width": width,
             "dash": dash,
         },
+        opacity=0.18 if pale else 1,
         hovertext=[_hover(edge)] * len(x),
         hoverinfo="text",
         customdata=[edge.name] * len(x),
@@ -195,9 +210,9 @@ def _draw(
     )
 
 
-def _hover(edge: _Edge) -> str:
+def _hover(edge: CircuitEdge) -> str:
     ends = Connection.named(edge.name)
-    lines = [f"{_long(ends.sender)} \u2192 {_long(ends.receiver)}", f"accuracy drop without it <b>{edge.here.text}</b>"]
+    lines = [f"{_long(ends.sender)} \u2192 {_long(ends.receiver)}", f"{edge.noun} without it <b>{edge.here.text}</b>"]
     if edge.here.row["length"] != edge.trained.row["length"]:
         lines.append(f"at N {proportion(edge.trained.value, 3)}, change {signed(edge.change, 3)}")
     if not edge.here.shown:
@@ -212,13 +227,16 @@ def _long(one: Component) -> str:
     return f"MLP {one.layer}" if one.kind == "MLP" else one.kind
 
 
-def _draw_nodes(
+def draw_nodes(
     made: Drawing,
     where: Mapping[Component, tuple[float, float]],
     nodes: Mapping[str, Effect],
     look: Look,
     pixels: int,
+    noun: str = "accuracy drop",
+    pinned: Collection[str] = (),
 ) -> None:
+    """Draw the components; those that are pinned have a thick edge."""
     t, mlp = TOKENS[look.theme], "MLP" if pixels >= NODE[1] else "M"
     fills, inks, texts, hovers = [], [], [], []
     for node in where:
@@ -230,7 +248,7 @@ def _draw_nodes(
         fills.append(fill)
         inks.append(ink)
         texts.append(f"H{node.head}" if node.kind == "head" else mlp if node.kind == "MLP" else "")
-        lost = "" if effect is None else f"<br>accuracy drop without it <b>{effect.text}</b>"
+        lost = "" if effect is None else f"<br>{noun} without it <b>{effect.text}</b>"
         hovers.append(f"{_long(node)}{lost}")
     made.add_scatter(
         x=[x for x, _ in where.values()],
@@ -240,9 +258,13 @@ def _draw_nodes(
             "size": [pixels if node.kind == "head" else round(1.15 * pixels) for node in where],
             "symbol": ["circle" if node.kind == "head" else "square" for node in where],
             "color": fills,
-            "line": {"color": t["line2"], "width": 1.2},
+            "line": {
+                "color": [t["ink"] if node.name in pinned else t["line2"] for node in where],
+                "width": [3 if node.name in pinned else 1.2 for node in where],
+            },
             "opacity": 1,
         },
+        customdata=[f"pin:{node.name}" for node in where],
         text=texts,
         textfont={"size": look.size, "color": inks},
         textposition="middle center",
@@ -252,7 +274,7 @@ def _draw_nodes(
     )
 
 
-def _name_columns(made: Drawing, where: Mapping[Component, tuple[float, float]], look: Look) -> None:
+def name_columns(made: Drawing, where: Mapping[Component, tuple[float, float]], look: Look) -> None:
     """Layers above their heads, and the two ends above their nodes."""
     font = {"size": look.size, "color": TOKENS[look.theme]["ink3"]}
     tops = {one.layer: x for one, (x, _) in where.items() if one.kind == "head"}
@@ -263,7 +285,7 @@ def _name_columns(made: Drawing, where: Mapping[Component, tuple[float, float]],
         made.add_annotation(x=x, y=y, yshift=24, yanchor="middle", text=text, font=font, name="end")
 
 
-def _legend(made: Drawing, extent: float, look: Look) -> None:
+def draw_legend(made: Drawing, extent: float, look: Look) -> None:
     """A bar of the colours; plotly hangs it on a trace, which shows nothing."""
     made.add_scatter(
         x=[None],
@@ -282,7 +304,7 @@ def _legend(made: Drawing, extent: float, look: Look) -> None:
     )
 
 
-def _silent(effects: Mapping[str, Effect], edges: list[_Edge]) -> str:
+def _silent(effects: Mapping[str, Effect], edges: list[CircuitEdge]) -> str:
     """How many connections are not drawn, and why."""
     drawn = {one.name for one in edges}
     left = [one for name, one in effects.items() if name not in drawn]
@@ -301,7 +323,7 @@ def _left_to_lose(here: Mapping[str, Effect], trained: Mapping[str, Effect], sam
     return f"all input cut costs {proportion(here[name].value)}{before}"
 
 
-def _alt(edges: list[_Edge], at: int, step: int, told: str) -> str:
+def _alt(edges: list[CircuitEdge], at: int, step: int, told: str) -> str:
     shown = sorted((one for one in edges if one.here.shown), key=lambda one: -abs(one.here.value))
     listing = "; ".join(
         f"{one.name} {proportion(one.here.value)} ({signed(one.change)} against N)" for one in shown[:12]

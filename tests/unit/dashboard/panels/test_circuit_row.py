@@ -90,3 +90,14 @@ def test_a_report_holds_the_graph_at_every_length(run: RunView) -> None:
     assert made["needs"] == ["step", "length"]
     assert len(made["made"]) == 3 * 3
     assert "dark" in made["made"][-1]
+
+
+def test_pins_are_toggled_and_checked_and_the_effect_too(run: RunView) -> None:
+    assert circuit_row.toggled("", "L0.0") == "L0.0"
+    assert circuit_row.toggled("L0.0,MLP 0", "L0.0") == "MLP 0"
+    good, notices = circuit_row.check_extras(run, {"connection": "", "pins": "L0.0,L9.9", "effect": "speed"})
+    assert good == {"connection": "", "pins": "L0.0", "effect": ""}
+    assert ["L9.9" in notices[0].asked, "speed" in notices[1].asked] == [True, True]
+    assert texts(circuit_row.pinned("")) == "Click a component to pin it."
+    (_, button) = circuit_row.pinned("L0.0")
+    assert button.to_plotly_json()["props"]["data-pin"] == "L0.0"

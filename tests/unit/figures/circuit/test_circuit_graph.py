@@ -14,14 +14,15 @@ from workbench.figures.circuit.circuit_graph import (
     HELPING,
     NODE,
     WIDTH,
+    CircuitEdge,
     _alt,
-    _Edge,
     _hover,
     _left_to_lose,
     _silent,
-    _size,
     change_colours,
+    size_of,
 )
+from workbench.figures.circuit.circuits_over_length import graph_lengths
 from workbench.figures.circuit.graph_layout import curve, places
 from workbench.figures.errors import NotMeasured
 from workbench.figures.look import Look
@@ -188,7 +189,7 @@ def test_a_node_whose_cutting_helps_or_was_not_asked_for_has_no_colour() -> None
     ],
 )
 def test_how_large_a_model_is(names: list[str], size: tuple[int, int, bool]) -> None:
-    assert _size({name: effect(name, 0.1) for name in names}) == size
+    assert size_of({name: effect(name, 0.1) for name in names}) == size
 
 
 @pytest.mark.parametrize(
@@ -206,7 +207,7 @@ def test_how_large_a_model_is(names: list[str], size: tuple[int, int, bool]) -> 
 )
 def test_why_connections_are_not_drawn(costs: list[bool], drawn: int, said: str) -> None:
     effects = {f"e{i}": effect(f"e{i}", 0.1, costs=one) for i, one in enumerate(costs)}
-    assert _silent(effects, [_Edge(name, one, one) for name, one in list(effects.items())[:drawn]]) == said
+    assert _silent(effects, [CircuitEdge(name, one, one) for name, one in list(effects.items())[:drawn]]) == said
 
 
 @pytest.mark.parametrize(
@@ -233,18 +234,109 @@ def test_what_there_is_to_lose(here: float | None, trained: float | None, same: 
     ],
 )
 def test_what_is_said_at_an_edge(here: Effect, said: list[str]) -> None:
-    lines = _hover(_Edge(here.name, here, effect(here.name, 0.2))).split("<br>")
+    lines = _hover(CircuitEdge(here.name, here, effect(here.name, 0.2))).split("<br>")
     assert lines[0] == "L0H1 \u2192 MLP 0"
     assert all(line.startswith(wanted) for line, wanted in zip(lines[-len(said) :], said, strict=True))
     assert len(lines) == 2 + (here.row["length"] != N) + (not here.shown)
 
 
 def test_up_to_twelve_edges_are_spoken_of_the_largest_first() -> None:
-    edges_of = [_Edge(f"e{i}", effect(f"e{i}", 0.01 * i * (-1) ** i), effect(f"e{i}", 0.0)) for i in range(1, 15)]
-    gone = _Edge("f", effect("f", 0.9, beyond=False), effect("f", 0.9))
+    edges_of = [CircuitEdge(f"e{i}", effect(f"e{i}", 0.01 * i * (-1) ** i), effect(f"e{i}", 0.0)) for i in range(1, 15)]
+    gone = CircuitEdge("f", effect("f", 0.9, beyond=False), effect("f", 0.9))
     told = _alt([*edges_of, gone], 64, 7, "And so on.")
     assert told.startswith(
         "Accuracy drop without each connection at length 64, step 7: e14 0.14 (+0.14 against N); e13 \u22120.13"
     )
     assert told.endswith("e3 \u22120.03 (\u22120.03 against N). Shown at N, not here: f. And so on.")
     assert _alt([], 64, 7, "So.").endswith("step 7: none is shown. So.")
+
+
+# ---- graphs side by side -----------------------------------------------------------------------------------
+LOSSES = {name: tuple(2 * value for value in drops) for name, drops in DROPS.items()}
+
+
+def with_losses() -> pd.DataFrame:
+    """The rows, and a rise of the loss that is twice the accuracy drop."""
+    place: dict[str, Any] = {
+        "run": "wire",
+        "step": 7,
+        "measurement": "circuits.connections",
+        "law": "matched",
+        "n": 256,
+    }
+    rises = [
+        row(
+            quantity="connection_loss_rise",
+            target=name,
+            length=length,
+            value=rise,
+            low=rise - 0.1,
+            high=rise + 0.1,
+            **place,
+        )
+        for name, of_it in LOSSES.items()
+        for length, rise in zip((N, 2 * N, 4 * N), of_it, strict=True)
+    ]
+    return pd.DataFrame([*ROWS, *rises])
+
+
+def numbers_at(drawn: Any, name: str) -> list[str]:
+    return sorted(note.text for note in drawn.layout.annotations if note.name == name)
+
+
+def test_each_graph_has_the_costs_of_its_length_on_its_edges_and_nodes() -> None:
+    drawn = figures.circuits_over_length(FRAME, trained=N, step=7, length=2 * N)
+    effects = {n: effects_at(measured_connections(Frame.of(FRAME), step=7), n) for n in (N, 2 * N, 4 * N)}
+    base = effects[N][0]
+    edges = [
+        f"{one.value:.2f}".replace("-", "\u2212")
+        for here, _ in effects.values()
+        for name, one in here.items()
+        if one.shown or base[name].shown
+    ]
+    assert numbers_at(drawn, "edge") == sorted(edges)
+    nodes = [
+        f"{one.value:.2f}".replace("-", "\u2212") for _, of in effects.values() for one in of.values() if one.shown
+    ]
+    assert numbers_at(drawn, "node") == sorted(nodes)
+    titles = [note for note in drawn.layout.annotations if note.name == "graph"]
+    assert [note.text for note in titles] == [
+        "N: length 32 · accuracy 1.00",
+        "2 N: length 64 · accuracy 0.80",
+        "4 N: length 128 · accuracy 0.60",
+    ]
+    assert [note.font.weight for note in titles] == [500, 650, 500], "the selected length is bold"
+    (said,) = numbers_at(drawn, "not drawn")
+    assert said.endswith("4 of 6 at N · 3 of 6 at 2 N · 3 of 6 at 4 N")
+
+
+def test_in_loss_the_same_connections_have_the_rise_of_the_loss() -> None:
+    frame = with_losses()
+    drawn = figures.circuits_over_length(frame, trained=N, step=7, length=N, effect="loss")
+    doubled = sorted(
+        f"{2 * float(text.replace(chr(0x2212), '-')):.2f}".replace("-", "\u2212")
+        for text in numbers_at(figures.circuits_over_length(frame, trained=N, step=7, length=N), "edge")
+    )
+    assert numbers_at(drawn, "edge") == doubled
+    assert "nats" in drawn.layout.meta["slice"]
+    data = figures.circuits_over_length.data(frame, trained=N, step=7, length=N, effect="loss")
+    assert {*data["quantity"]} == {"connection_loss_rise"}
+
+
+def test_a_length_without_rows_is_named() -> None:
+    frame = FRAME[FRAME["length"] != 4 * N]
+    drawn = figures.circuits_over_length(frame, trained=N, step=7, length=N)
+    assert "4 N: length 128 is not measured" in [note.text for note in drawn.layout.annotations if note.name == "graph"]
+    assert "not measured: 4 × N (length 128)" in drawn.layout.meta["slice"]
+    assert graph_lengths(measured_connections(Frame.of(frame), step=7), N) == {1: N, 2: 2 * N, 4: None}
+    assert graph_lengths(measured_connections(Frame.of(FRAME), step=7), 33)[2] == 64
+
+
+def test_edges_of_other_components_than_the_pinned_are_pale() -> None:
+    drawn = figures.circuits_over_length(FRAME, trained=N, step=7, length=N, pins="embedding,nowhere")
+    shades = {(trace.name, trace.opacity) for trace in drawn.data if " -> " in (trace.name or "")}
+    assert shades == {("embedding -> L0.0", 1), ("L0.0 -> MLP 0", 0.18), ("MLP 0 -> unembedding", 0.18)}
+    assert drawn.layout.meta["pins"] == ["embedding"]
+    (marks, *_) = [trace for trace in drawn.data if trace.name == "components"]
+    assert "pin:embedding" in marks.customdata
+    assert max(marks.marker.line.width) == 3

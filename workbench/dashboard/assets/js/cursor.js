@@ -187,7 +187,9 @@
     const id = hit.prop_id.split(".")[0].replace(/-graph$/, "");
     const meta = (lens.figures[id] && lens.figures[id].layout.meta) || {}, e = hit.value;
     const picked = meta.pick && e.points?.[0]?.customdata;  // an edge of the circuit graph
-    if (picked) lens.set("connection-select", { value: picked });
+    const node = picked && String(picked).startsWith("pin:") && picked.slice(4);
+    if (node) lens.set("circuit-pin", { data: { node, at: Date.now() } });
+    else if (picked) lens.set("connection-select", { value: picked });
     const b = /^cmp-.*-b$/.test(id) ? lens.stops : null;  // what is clicked in B is where B is to stand
     const to = (kind, v, where) => lens.scale[kind + "s"][nearest(b ? b[kind] : lens.scale[kind + "s"], v, where)];
     const at = { x: e.xvals ? e.xvals[0] : e.points?.[0]?.x, y: e.yvals ? e.yvals[0] : e.points?.[0]?.y };

@@ -94,6 +94,8 @@
       e.preventDefault();
       return lens.set("head-select", { value: cell.dataset.pickHead });
     }
+    const pin = t.closest("[data-pin]");
+    if (pin) return lens.set("circuit-pin", { data: { node: pin.dataset.pin, at: Date.now() } });
     const keep = t.closest("[data-keep]");
     if (keep) { lens.set("keep-run", { data: Date.now() }); return; }
     const card = t.closest("[data-verdict]");
