@@ -20,7 +20,7 @@ from workbench.dashboard.components.slider_curves import (
     scent_over_steps,
     verdict_at,
 )
-from workbench.dashboard.panels.ledger import ledger
+from workbench.dashboard.panels.ledger import STANDINGS, ledger
 from workbench.dashboard.panels.panel_spec import BASE_SIZE, Panel, PanelCursor
 from workbench.dashboard.panels.panel_words import why_empty
 from workbench.dashboard.panels.run_panels import panels_of as kind_panels
@@ -187,7 +187,7 @@ def _ledger(run: RunView, at: Cursor) -> dict[str, Any]:
         evidence_table = ledger(run, at)
         rows = [
             {"clause": [list(piece) for piece in one.clause], "panel": one.panel, "cells": one.cells}
-            | {"standing": one.standing, "style": slug(one.standing)}
+            | {"standing": one.standing, "style": slug(one.standing), "label": STANDINGS[one.standing]}
             for one in evidence_table.rows
         ]
         return {"said": evidence_table.said or "none at this step", "rows": rows}

@@ -137,6 +137,7 @@ def test_the_ledger_is_the_evidence_of_the_rows(runs: list[RunView], held: dict[
         told = evidence(run.frame, step=step, trained=run.trained, length=200, layer=start.layer, head=start.head)
         shown = at(given, given["ledger"], step, 200)
         assert [one["standing"] for one in shown["rows"]] == [one.standing for one in told]
+        assert {one["label"] for one in shown["rows"] if one["standing"] == "neutral"} <= {"inconclusive"}
         assert [said(one["clause"]) for one in shown["rows"]] == [said(one.clause) for one in told]
         assert [tuple(one["cells"]) for one in shown["rows"]] == [one.cells for one in told]
         assert {one["panel"] for one in shown["rows"]} <= set(given["panels"])

@@ -55,7 +55,7 @@
       const clause = node("button", { type: "button", className: "clause" });
       clause.dataset.mark = row.panel;
       say(clause, row.clause);
-      const standing = node("span", { className: "standing " + row.style, textContent: row.standing });
+      const standing = node("span", { className: "standing " + row.style, textContent: row.label });
       const cells = row.cells.map((text, i) => node("td", { className: i < 4 ? "num right" : "", textContent: text }));
       return node("tr", {}, node("th", { scope: "row" }, clause), ...cells, node("td", {}, standing));
     }));
