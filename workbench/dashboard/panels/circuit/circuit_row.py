@@ -44,7 +44,7 @@ declare(
         "connection-select.data": Any,
         "connection-select.value": Name | None,
         "circuit-pin.data": Pin | None,
-        "circuit-effect.value": Literal["accuracy", "loss"],
+        "circuit-effect.value": Literal["accuracy", "loss"] | None,
     }
 )
 EXTRAS = {"connection": "", "pins": "", "effect": ""}
@@ -207,6 +207,6 @@ def connect(app: Dash, context: Context) -> None:
         State("extras", "data"),
         prevent_initial_call=True,
     )
-    def measured_in(effect: str, extras: dict[str, str]) -> Any:
-        wanted = "" if effect == "accuracy" else effect
+    def measured_in(effect: str | None, extras: dict[str, str]) -> Any:
+        wanted = "" if effect in (None, "accuracy") else str(effect)
         return no_update if wanted == extras.get("effect", "") else extras | {"effect": wanted}
