@@ -27,6 +27,7 @@ from workbench.dashboard.state.series_rows import REACH_SERIES, Reading
 from workbench.dashboard.state.store import Store
 from workbench.dashboard.state.sweep_query import (
     MOST_VALUES,
+    ORIGIN,
     SWEEP_KEYS,
     Choices,
     StepStop,
@@ -41,7 +42,7 @@ from workbench.dashboard.state.sweep_query import (
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import whole
 from workbench.figures.look import Look, Theme
-from workbench.figures.panels.phase_diagram import REDUCTIONS, axis_title, axis_value, phase_diagram
+from workbench.figures.panels.phase_diagram import REDUCTIONS, TASK, axis_title, axis_value, phase_diagram
 from workbench.figures.rows.frame import Frame
 from workbench.figures.style.plain_figure import Drawing
 from workbench.table.wording import quantity_label
@@ -73,7 +74,9 @@ class PhasePanel:
     def rows(self, context: Context, asked: Mapping[str, str]) -> pd.DataFrame:
         """Return one row for each cell of the diagram."""
         found: Frame = phase_diagram.data(
-            *self._rows_and_names(context, asked), **_arguments(*_choices_and_query(context, asked))
+            *self._rows_and_names(context, asked),
+            **_arguments(*_choices_and_query(context, asked)),
+            verdicts=_verdicts(context),
         )
         return found.to_pandas()
 
@@ -102,9 +105,8 @@ class PhasePanel:
         choices, sweep = _choices_and_query(context, asked)
         low, high = _range(context.store, sweep.series)
         title = series_name(sweep.series).capitalize()
-        look = {"title": title, "look": Look(theme, size)}
-        verdicts = {name: run.brief.verdicts for name, run in context.store.together().items()}
-        return {**_arguments(choices, sweep), "verdicts": verdicts, "low": low, "high": high, **look}
+        look = {"title": title, "look": Look(theme, size), "from_chance": _from_chance(sweep)}
+        return {**_arguments(choices, sweep), "verdicts": _verdicts(context), "low": low, "high": high, **look}
 
     def code(self, context: Context, asked: Mapping[str, str]) -> str:
         """Return Python code that draws the same diagram from the folder."""
@@ -115,7 +117,7 @@ class PhasePanel:
         rows = f'Table.load({root!r}).frame(control=""{where})'
         if sweep.series == REACH_SERIES:
             rows = f"Table.load({root!r}).reach()"
-        given = {**_arguments(choices, sweep), "low": low, "high": high}
+        given = {**_arguments(choices, sweep), "low": low, "high": high, "from_chance": _from_chance(sweep)}
         del given["chances"], given["lasts"]
         arguments = "".join(f", {name}={value!r}" for name, value in given.items())
         return (
@@ -167,25 +169,34 @@ def _left_out(runs: int) -> str:
     return f" {evaluated} evaluated in a prompt {verb} left out, {reason}." if runs else ""
 
 
-def _compiled(choices: Choices) -> str:
-    """Why compiled runs are not in the diagram, and how to see them."""
-    others = choices.fixed("", "")
-    return (
-        " Compiled models are left out until you clear \u201corigin: trained\u201d under Hold fixed." if others else ""
-    )
+def _held(choices: Choices) -> str:
+    """Which settings are held fixed at first, and how to see the other runs."""
+    said = dict(choices.fixed("", ""))
+    sentences = {
+        ORIGIN: "Compiled models are left out until you clear \u201corigin: trained\u201d under Hold fixed.",
+        TASK: "At first the page shows only the task with the most runs. Clear it under Hold fixed, or choose the task "
+        "as an axis, to see the others.",
+    }
+    return "".join(f" {sentence}" for axis, sentence in sentences.items() if axis in said)
 
 
 def _range(store: Store, series: Sequence[str]) -> tuple[float | None, float | None]:
-    """The colours' range where the quantity has one of its own; accuracies start at chance."""
+    """The colours' range where the quantity has one of its own."""
     if tuple(series) == REACH_SERIES:
         return 0.0, 1.0
     known = {q["name"]: q for q in store.specs.get(series[0], {}).get("quantities", ())}
     quantity = known.get(series[1], {})
     low, high = quantity.get("low"), quantity.get("high")
-    if low is None or high is None:
-        return None, None
-    chances = [run.brief.chance for run in store.together().values() if run.brief.chance]
-    return (min(chances, default=low) if series[1] == "accuracy" else low), high
+    return (None, None) if low is None or high is None else (low, high)
+
+
+def _from_chance(sweep: SweepQuery) -> bool:
+    """Whether colours begin at the chance level of the tasks: only an accuracy has one."""
+    return sweep.series[1] == "accuracy"
+
+
+def _verdicts(context: Context) -> dict[str, Mapping[int, str]]:
+    return {name: run.brief.verdicts for name, run in context.store.together().items()}
 
 
 def layout(context: Context, visit: Visit) -> Drawn:
@@ -218,7 +229,7 @@ def layout(context: Context, visit: Visit) -> Drawn:
                         "One quantity over two settings in which these runs differ. A cell is the median of the runs "
                         "that were measured at exactly this length, or this multiple of their own N; grey cells have "
                         "none. Each dot is a run: click it to open the run. Runs of tasks with different chance "
-                        f"levels are not pooled.{_left_out(choices.left_out)}{_compiled(choices)}",
+                        f"levels are not pooled.{_left_out(choices.left_out)}{_held(choices)}",
                         className="why",
                     ),
                 ],
@@ -273,7 +284,7 @@ def _fixed(sweep: SweepQuery, choices: Choices) -> html.Div:
         value=[f"{axis}={value}" for axis, value in sweep.fixed],
         placeholder="nothing" if not sweep.fixed else "",
         size="xs",
-        w=230,
+        w=340,
         searchable=True,
         clearable=True,
         maxDropdownHeight=360,
@@ -318,7 +329,16 @@ def _select(ident: str, name: str, data: list[Any], value: str, width: int, sear
 
 def _panel() -> html.Div:
     about = [
-        ("", "Colours span the range of the quantity, or the range of the cells if the quantity has none."),
+        (
+            "",
+            "Colours span the range of the quantity, or the range of the cells if the quantity has none. The colours "
+            "of an accuracy begin at the chance level of its task.",
+        ),
+        (
+            "Count",
+            "A count such as 4/5 below a number means that 5 runs have a verdict at their step, and that 4 of these "
+            "are scale-robust. The mark is a flat curve that ends in a point.",
+        ),
         (
             "Dots",
             "Each dot is a run, from the lowest colour (left) to the highest (right), on one scale in all cells. "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,7 +16,7 @@ from workbench.dashboard.state.run_view import Cache, RunView
 from workbench.dashboard.state.series_rows import FIRST, REACH_SERIES, Reading
 from workbench.dashboard.state.store import Store
 from workbench.figures.labels import whole
-from workbench.figures.panels.phase_diagram import REDUCTIONS, axes_of, axis_title, settings_of, value_text
+from workbench.figures.panels.phase_diagram import REDUCTIONS, TASK, axes_of, axis_title, settings_of, value_text
 from workbench.figures.rows.frame import Frame
 from workbench.figures.rows.multiples import MULTIPLES, length_at, nearest_share, times_text
 from workbench.table.wording import quantity_label
@@ -87,7 +88,7 @@ class SweepQuery:
         """Return the parts of the page's address, without values that are the defaults.
 
         Args:
-            default: the axes that are fixed by default (:attr:`Choices.fixed`).
+            default: the axes that are fixed by default (:meth:`Choices.fixed`).
         """
         parts = {"quantity": "|".join(self.series), "x": self.x, "y": self.y}
         parts |= {"step": str(self.step_stop)} if self.step_stop is not None else {}
@@ -128,9 +129,16 @@ class Choices:
         axes = axes_of(configs)
         self.values = {name: {value_text(v): v for v in values} for name, values in axes.items()}
         order = {name: place for place, name in enumerate(LIKELY)}
-        first = next((pair for pair in PAIRS if self._cross(pair)), ())
-        # Of axes with a value for nearly every run a diagram shows nothing: they come last.
-        listed = sorted(axes, key=lambda name: (len(axes[name]) > MANY_VALUES, order.get(name, len(order)), name))
+        self.main_task = self._main_task()
+        shown = [config for config in self.swept.values() if self._shown_at_first(config)]
+        first = next((pair for pair in PAIRS if _cross(pair, shown)), ())
+        differ = {name for name in axes if len({config.get(name) for config in shown}) > 1}
+        # Of axes with a value for nearly every run a diagram shows nothing: they come last. Those in which the runs
+        # that are shown at first are alike come after those in which they differ.
+        listed = sorted(
+            axes,
+            key=lambda name: (len(axes[name]) > MANY_VALUES, name not in differ, order.get(name, len(order)), name),
+        )
         found = [*first, *(name for name in listed if name not in first)]
         few = [name for name in found if len(axes[name]) <= MANY_VALUES]
         self.axes = list(dict.fromkeys([*few, *(() if len(few) > 1 else ("task.name", "seeds.init")), *found]))
@@ -145,25 +153,39 @@ class Choices:
         self.chances = {run.name: run.brief.chance for run in runs if ("behaviour", "chance") in run.brief.quantities}
 
     def fixed(self, x: str, y: str) -> tuple[tuple[str, str], ...]:
-        """Return the settings that are fixed unless the address sets them otherwise. For example, compiled and trained
-        runs are not shown together.
+        """Return the settings that are fixed unless the address sets them otherwise: trained runs where there are
+        compiled ones too, and the task with the most runs.
         """
-        both = {"trained", "compiled"} <= self.values.get(ORIGIN, {}).keys()
-        return ((ORIGIN, "trained"),) if both and ORIGIN not in (x, y) else ()
+        held = [(ORIGIN, "trained")] * self._compiled_too + [(TASK, self.main_task)] * bool(self.main_task)
+        return tuple((axis, value) for axis, value in held if axis not in (x, y))
+
+    @property
+    def _compiled_too(self) -> bool:
+        """Whether there are compiled runs next to trained ones."""
+        return {"trained", "compiled"} <= self.values.get(ORIGIN, {}).keys()
+
+    def _main_task(self) -> str:
+        """The task, as text, that most of the measured runs have, the first by name of several; "" where there is only
+        one task, or where no task has two runs.
+        """
+        runs = self.store.together()
+        counted = Counter(
+            value_text(config[TASK])
+            for name, config in self.swept.items()
+            if TASK in config and name in runs and runs[name].brief.verdicts
+            if not self._compiled_too or config[ORIGIN] == "trained"
+        )
+        if len(self.values.get(TASK, ())) < 2 or max(counted.values(), default=0) < 2:
+            return ""
+        return min(counted, key=lambda task: (-counted[task], task))
+
+    def _shown_at_first(self, config: Mapping[str, Any]) -> bool:
+        """Whether a run has the settings that are fixed by default."""
+        return all(config.get(axis) == value for axis, value in self.held(self.fixed("", "")).items())
 
     def _swept(self) -> list[RunView]:
         """The runs that stand in one diagram."""
         return of_one_kind(self.store.together().values())
-
-    def _cross(self, pair: tuple[str, str]) -> bool:
-        """Whether every run has a value on both axes, and a third or more of their cells have a run."""
-        places = [tuple(config.get(name) for name in pair) for config in self.swept.values()]
-        sides = [len({place[k] for place in places}) for k in (0, 1)]
-        return (
-            min(sides, default=0) > 1
-            and not any(None in p for p in places)
-            and 3 * len({*places}) >= sides[0] * sides[1]
-        )
 
     def rows(self, sweep: SweepQuery, wait: bool = True) -> Frame | Reading:
         """Return, for each run, the rows of the selected line at the selected step and length, without controls.
@@ -233,6 +255,15 @@ class Choices:
         alike = {run.brief.series for run in self._swept()}
         listed = {one for every in alike for one, _ in every if one[:2] == (measurement, quantity)}
         return sorted(listed, key=lambda one: (one != FIRST, one[2] != "matched", one[4] != "transfer", one))
+
+
+def _cross(pair: tuple[str, str], configs: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether every run has a value on both axes, and a third or more of their cells have a run."""
+    places = [tuple(config.get(name) for name in pair) for config in configs]
+    sides = [len({place[k] for place in places}) for k in (0, 1)]
+    return (
+        min(sides, default=0) > 1 and not any(None in p for p in places) and 3 * len({*places}) >= sides[0] * sides[1]
+    )
 
 
 def _shares(measured: Iterable[Sequence[int]]) -> list[str]:

@@ -19,6 +19,17 @@ from workbench.core.verdicts import NOT_FITTED
 from workbench.figures.errors import NotApplicable, NotMeasured
 from workbench.figures.labels import magnitude, proportion, whole
 from workbench.figures.look import LIGHT, Look, Theme
+from workbench.figures.panels.phase_colours import (
+    MOST_COUNTED,
+    ROBUST_MARK,
+    SAME_CHANCE,
+    CellScale,
+    add_count,
+    cell_scale,
+    count_text,
+    muted,
+    robust_counts,
+)
 from workbench.figures.registry import figure
 from workbench.figures.rows.frame import Frame, missing, numbers
 from workbench.figures.rows.multiples import length_at, nearest_share, times_text
@@ -42,8 +53,6 @@ TASK = "task.name"
 """The axis of tasks."""
 _MOST_MEMBERS = 8
 _MOST_POOLED = 3
-SAME_CHANCE = 0.02
-"""Chance levels that differ by less are the same: a task's moves a little with its lengths."""
 PARTS = RUN_PARTS
 """Parts of a run's configuration that can be an axis; the origin of the weights (``origin``) is an axis too."""
 
@@ -94,10 +103,12 @@ def phase_cells(
     over: str = "mean",
     share: float | None = None,
     lasts: Mapping[str, int] | None = None,
+    verdicts: Mapping[str, Mapping[int, str]] | None = None,
 ) -> Frame:
     """The cells of :func:`phase_diagram`: x, y, value (median over runs), low, high (its range), runs, names.
 
-    ``members`` lists every run with its step, length and value; ``note`` is the reason why a cell has no value.
+    ``members`` lists every run with its step, length and value; ``note`` is the reason why a cell has no value. With
+    ``verdicts``, ``robust`` counts the runs that are scale-robust at their step, and ``decided`` those with a verdict.
 
     Raises:
         NotMeasured: if no run has a value there.
@@ -105,7 +116,12 @@ def phase_cells(
     """
     flat = _with_fixed_values({run: settings_of(config) for run, config in configs.items()}, fixed)
     at = _Place(step, share, lasts or {}, length, times)
-    return _cells(frame, flat, chances or {}, x=x, y=y, at=at, over=over)
+    cells = _cells(frame, flat, chances or {}, x=x, y=y, at=at, over=over)
+    if verdicts is None:
+        return cells
+    columns = {name: cells[name] for name in cells.names}
+    counts = {name: np.array(values) for name, values in robust_counts(cells.attrs["each"], verdicts).items()}
+    return Frame({**columns, **counts}, cells.attrs)
 
 
 @figure(rows=phase_cells)
@@ -127,6 +143,7 @@ def phase_diagram(
     verdicts: Mapping[str, Mapping[int, str]] | None = None,
     low: float | None = None,
     high: float | None = None,
+    from_chance: bool = False,
     title: str = "",
     look: Look = LIGHT,
 ) -> Drawing:
@@ -153,9 +170,12 @@ def phase_diagram(
         share: in place of ``step``, a share of each run's own training; a run counts where it has a checkpoint near it
             (:func:`workbench.figures.rows.multiples.nearest_share`).
         lasts: run -> the step that is the whole of its training; None = the last of its rows.
-        verdicts: run -> step -> label; runs that are *not fitted* where they are shown are open circles.
+        verdicts: run -> step -> label; runs that are *not fitted* where they are shown are open circles, and cells
+            count the runs that are *scale-robust* there.
         low: lower end of the colours; None = the lowest value.
         high: upper end; None = the highest value.
+        from_chance: the colours begin at the chance level of each cell's task in place of ``low``. If these levels
+            differ between cells, the colour bar goes from chance to ``high``.
         title: the title of the quantity.
 
     Raises:
@@ -172,13 +192,15 @@ def phase_diagram(
             f"has at most {MOST_CELLS:,} cells: choose an axis with fewer values.",
         )
     bottom, top = colour_range(numbers(data["value"]), low, high)
+    scale = cell_scale(data, bottom, top, (chances or {}) if from_chance else None)
+    bottom = bottom if scale.shares else scale.ends[0]
     number_format = proportion if bottom >= 0 and top <= 1 else magnitude
     colours = PERFORMANCE if low is not None and high is not None else AMOUNT[look.theme]
     z = np.full((len(lines), len(columns)), np.nan)
     texts = np.full(z.shape, "", dtype=object)
-    for row in data.rows():
+    for cell, row in enumerate(data.rows()):
         place = lines.index(row["y"]), columns.index(row["x"])
-        z[place] = row["value"]
+        z[place] = scale.share(cell, row["value"]) if scale.shares else row["value"]
         texts[place] = _tooltip(row, x, y, number_format)
     where = [share_text(share) if share is not None else f"step {whole(step)}" if step is not None else "last step"]
     where += [f"length {whole(length)}"] if length is not None else []
@@ -199,15 +221,17 @@ def phase_diagram(
     )
     figure.update_layout(margin=MARGIN)
     add_ground(figure, figure.layout.xaxis.range, figure.layout.yaxis.range, look.theme)
-    ticks = [bottom, (bottom + top) / 2, top]
+    ends = scale.ends
+    ticks = [ends[0], sum(ends) / 2, ends[1]]
+    named = ["chance", "", number_format(top)] if scale.shares else [number_format(tick) for tick in ticks]
     figure.add_heatmap(
         x=list(range(len(columns))),
         y=list(range(len(lines))),
         z=z,
-        zmin=bottom,
-        zmax=top,
+        zmin=ends[0],
+        zmax=ends[1],
         colorscale=plotly_scale(colours),
-        colorbar=colorbar(look, ticks, [number_format(tick) for tick in ticks]),
+        colorbar=colorbar(look, ticks, named),
         hovertext=texts.astype(str),
         hoverinfo="text",
         hoverongaps=False,
@@ -217,21 +241,27 @@ def phase_diagram(
     )
     strips = have_room(sum(len(members) for members in data.attrs["each"]), *z.shape)
     if strips:
-        dots = _dots(data, verdicts or {}, (columns, lines), (bottom, top), colours, look.theme, number_format)
+        dots = _dots(data, verdicts or {}, (columns, lines), scale, colours, look.theme, number_format)
         add_strips(figure, dots, *z.shape)
-        figure.layout.meta["slice"] += f" \u00b7 a dot per run, {number_format(bottom)} to {number_format(top)}" + (
+        start = "chance" if scale.shares else number_format(bottom)
+        figure.layout.meta["slice"] += f" \u00b7 a dot per run, {start} to {number_format(top)}" + (
             "; open: not fitted" if any(dot.hollow for dot in dots) else ""
         )
-    if z.size <= _MOST_TEXT_CELLS:
-        for (line, column), value in np.ndenumerate(z):
-            if not math.isnan(value):
-                fill = colour_at(colours, min(1.0, max(0.0, (value - bottom) / (top - bottom))))
-                font = {"color": text_on(fill), "size": look.size, "weight": 600}
-                y_text = line + LIFT if strips else line
-                figure.add_annotation(x=column, y=y_text, text=number_format(float(value)), font=font, name="value")
-    for row in data.where(data["note"] != "").rows():
-        height = lines.index(row["y"]) + (LIFT if strips else 0)
-        _refuse(figure, height, columns.index(row["x"]), _tooltip(row, x, y, number_format), look)
+    counted = False
+    for cell, row in sorted(enumerate(data.rows()), key=lambda one: bool(one[1]["note"])):
+        place = columns.index(row["x"]), lines.index(row["y"]) + (LIFT if strips else 0)
+        colour = muted(look.theme)
+        if row["note"]:
+            _refuse(figure, place[1], place[0], _tooltip(row, x, y, number_format), look)
+        elif z.size <= _MOST_TEXT_CELLS:
+            colour = text_on(colour_at(colours, scale.share(cell, row["value"])))
+            font = {"color": colour, "size": look.size, "weight": 600}
+            value = number_format(float(row["value"]))
+            figure.add_annotation(x=place[0], y=place[1], text=value, font=font, name="value")
+        if max(z.shape) <= MOST_COUNTED:
+            counted |= add_count(figure, row, place, colour, look.size)
+    if counted:
+        figure.layout.meta["slice"] += f" \u00b7 {ROBUST_MARK} scale-robust runs at their step, of those with a verdict"
     return figure
 
 
@@ -248,18 +278,17 @@ def _dots(
     data: Frame,
     verdicts: Mapping[str, Mapping[int, str]],
     axes: tuple[Sequence[Any], Sequence[Any]],
-    scale: tuple[float, float],
+    scale: CellScale,
     colours: ColourMap,
     theme: Theme,
     written: Callable[[float], str],
 ) -> list[Dot]:
     """A dot for every run of every cell, in a colour that is read on its cell's."""
-    bottom, top = scale
     places = [{value: place for place, value in enumerate(values)} for values in axes]
     dots = []
-    for row, members in zip(data.rows(), data.attrs["each"], strict=True):
+    for cell, (row, members) in enumerate(zip(data.rows(), data.attrs["each"], strict=True)):
         filled = not missing(row["value"])
-        fill = colour_at(colours, (row["value"] - bottom) / (top - bottom)) if filled else ""
+        fill = colour_at(colours, scale.share(cell, row["value"])) if filled else ""
         colour = text_on(fill) if filled else TOKENS[theme]["ink3"]
         for member in members:
             label = verdicts.get(member["run"], {}).get(int(member["step"]), "")
@@ -269,7 +298,7 @@ def _dots(
                     run=member["run"],
                     column=places[0][row["x"]],
                     line=places[1][row["y"]],
-                    share=(member["value"] - bottom) / (top - bottom),
+                    share=scale.share(cell, member["value"]),
                     colour=colour,
                     hollow=label == NOT_FITTED,
                     text=f"<b>{escape(member['run'])}</b><br>{tooltip}",
@@ -517,7 +546,8 @@ def _tooltip(row: Mapping[str, Any], x: str, y: str, written: Any) -> str:
         *([f"and {len(members) - _MOST_MEMBERS} more"] * (len(members) > _MOST_MEMBERS)),
     ]
     head = f"<b>{row['note']}</b>" if row["note"] else f"<b>{written(row['value'])}</b>{spread}"
-    return "<br>".join([place, head, f"{row['runs']} run{'s' if row['runs'] > 1 else ''}", *listed])
+    runs = f"{row['runs']} run{'s' if row['runs'] > 1 else ''}"
+    return "<br>".join([place, head, *filter(None, (runs, count_text(row))), *listed])
 
 
 def _runs(data: Frame) -> str:

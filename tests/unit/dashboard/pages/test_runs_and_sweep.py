@@ -40,7 +40,9 @@ def test_a_sweep_pools_no_compiled_run_with_trained_ones(gallery: Context) -> No
 
     assert compiled
     assert not any(compiled & cell for cell in members({}))
-    assert any(compiled & cell and cell - compiled for cell in members({"fix": ""})), (
+    axes = {"x": "model.positions.name", "y": "task.name"}
+    assert not any(compiled & cell for cell in members(axes))
+    assert any(compiled & cell and cell - compiled for cell in members(axes | {"fix": ""})), (
         "pooled where the reader asks for it"
     )
     assert all(cell <= compiled or not cell & compiled for cell in members({"x": "origin"}))
@@ -86,6 +88,39 @@ def test_seeds_together_have_the_median_of_reach(gallery: Context) -> None:
     assert line["reach"] == pytest.approx((0.53671875 + 0.5125) / 2)
     assert line["reachInterval"] == "0.51 to 0.54"
     assert line["reachTitle"] == "0.52, the median of 2 seeds with a value"
+
+
+def test_a_sweep_opens_on_the_task_with_the_most_runs(gallery: Context) -> None:
+    """Of trained runs with a verdict, three are of majority and two of flip-flop; its axes are those that differ."""
+    choices = choices_of(gallery.store)
+    query, notices = read({}, choices)
+    assert (query.fixed, notices) == ((("origin", "trained"), ("task.name", "majority")), [])
+    assert (query.x, query.y) == ("model.positions.name", "seeds.init")
+    members = "; ".join(sweep.PHASE.rows(gallery, {})["members"])
+    assert {one.partition(" step ")[0] for one in members.split("; ")} == {
+        name for name in NAMES if name.startswith("majority")
+    }
+    said = texts(html.Div(sweep.PAGE.draw(gallery, Visit("/sweep", "")).content))
+    assert "At first the page shows only the task with the most runs." in said
+    both = read({"x": "task.name"}, choices)[0]
+    assert both.fixed == (("origin", "trained"),), "an axis is not held fixed"
+
+
+def test_the_colours_of_an_accuracy_begin_at_chance_and_cells_count_robust_runs(gallery: Context) -> None:
+    asked = {"x": "model.positions.name", "y": "task.name"}
+    figure = sweep.PHASE.figure(gallery, asked, "light", 11)
+    (heat,) = [trace for trace in figure.data if trace.name == "cells"]
+    assert (heat.zmin, heat.zmax) == (0.5, 1.0), "all tasks of these cells have chance 0.5"
+    cells = sweep.PHASE.rows(gallery, asked)
+    for cell in cells.to_dict("records"):
+        runs = [view_of(gallery, one.partition(" step ")[0]) for one in cell["members"].split("; ")]
+        verdicts = [run.brief.verdicts[run.brief.last] for run in runs]
+        assert (cell["robust"], cell["decided"]) == (verdicts.count("scale-robust"), len(verdicts))
+    assert cells["robust"].sum() == 3
+    counts = sorted(note.text[-3:] for note in figure.layout.annotations if note.name == "count")
+    assert counts == ["0/1", "0/2", "1/1", "2/2"]
+    reach = sweep.PHASE.figure(gallery, asked | {"quantity": "|".join(REACH_SERIES)}, "light", 11)
+    assert next(trace for trace in reach.data if trace.name == "cells").zmin == 0.0, "reach has no chance level"
 
 
 def test_a_damaged_table_is_named_in_its_line(tmp_path: Path) -> None:

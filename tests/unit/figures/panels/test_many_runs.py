@@ -249,7 +249,9 @@ def test_every_run_of_a_cell_is_a_dot_on_one_scale_and_open_where_it_is_not_fitt
     assert list(dots.x) == pytest.approx([-0.42 + 0.84 * 0.25, -0.42 + 0.84 * 0.75, 1 - 0.42 + 0.84 * 0.5])
     assert list(dots.marker.symbol) == ["circle-open", "circle", "circle-open"]
     assert dots.hovertext[0] == "<b>b</b><br>0.60 \u00b7 step 10 \u00b7 not fitted"
-    assert figure.layout.meta["slice"].endswith("a dot per run, 0.50 to 0.90; open: not fitted")
+    assert "a dot per run, 0.50 to 0.90; open: not fitted" in figure.layout.meta["slice"]
+    assert figure.layout.meta["slice"].endswith("\u2014\u2022 scale-robust runs at their step, of those with a verdict")
+    assert [a.text for a in figure.layout.annotations if a.name == "count"] == ["\u2014\u2022 1/2", "\u2014\u2022 0/1"]
     cell = next(trace for trace in figure.data if trace.name == "cells")
     assert cell.z[0][0] == pytest.approx(0.7), "the colour is still the median"
     same = rows([accuracy(run, 10, 10, 0.6) for run in ("a", "b")])
@@ -261,6 +263,51 @@ def test_every_run_of_a_cell_is_a_dot_on_one_scale_and_open_where_it_is_not_fitt
         rows([accuracy(run, 10, 10, 0.6) for run in many]), many, x="model.d_model", y="task.name", length=10
     )
     assert [t.name for t in wide.data if t.name == "runs"] == [], "no room"
+
+
+def test_a_cell_counts_its_scale_robust_runs_of_those_with_a_verdict() -> None:
+    """b has no verdict at its step; the count is in the rows and in the tooltip too."""
+    verdicts = {"a": {10: "scale-robust"}, "b": {7: "scale-robust"}, "c": {7: "length-coupled"}}
+    given: dict[str, Any] = {"x": "model.d_model", "y": "task.name", "length": 10, "step": 10, "verdicts": verdicts}
+    cells = figures.phase_diagram.data(SEEDS, CONFIGS, **given)
+    assert cells[["runs", "robust", "decided"]].to_numpy().tolist() == [[2, 1, 1], [1, 0, 1]]
+    figure = figures.phase_diagram(SEEDS, CONFIGS, **given)
+    (heat,) = [trace for trace in figure.data if trace.name == "cells"]
+    assert "scale-robust at their step: 1 of 1; 1 without a verdict" in heat.hovertext[0][0]
+    assert "robust" not in figures.phase_diagram.data(SEEDS, CONFIGS, **{**given, "verdicts": None})
+
+
+@pytest.mark.parametrize("low", [0.2, 0.49])
+def test_colours_begin_at_the_chance_of_each_cells_task(low: float) -> None:
+    """By hand: of chance .2, .9 is .875 of the way to 1; where chance is the same, the bar names it."""
+    frame, configs, chances = two_tasks(low)
+    given: dict[str, Any] = {"x": "model.d_model", "y": "training.rate", "times": 4.0, "low": 0.0, "high": 1.0}
+    figure = figures.phase_diagram(frame, configs, chances=chances, from_chance=True, **given)
+    (heat,) = [trace for trace in figure.data if trace.name == "cells"]
+    values = [line[0] for line in np.array(heat.z, dtype=float)]
+    said = figure.layout.meta["slice"]
+    if low == 0.2:
+        assert values == pytest.approx([(0.9 - 0.2) / 0.8, (0.7 - 0.5) / 0.5])
+        assert (heat.zmin, heat.zmax, list(heat.colorbar.ticktext)) == (0.0, 1.0, ["chance", "", "1.00"])
+        assert "a dot per run, chance to 1.00" in said
+    else:
+        assert values == pytest.approx([0.9, 0.7])
+        assert (heat.zmin, heat.zmax) == (0.49, 1.0)
+        assert "a dot per run, 0.49 to 1.00" in said
+    dots = next(trace for trace in figure.data if trace.name == "runs")
+    by_run = dict(zip(dots.customdata, dots.x, strict=True))
+    assert by_run["small"] == pytest.approx(-0.42 + 0.84 * (0.9 - low) / (1 - low))
+    texts = sorted(a.text for a in figure.layout.annotations if a.name == "value")
+    assert texts == ["0.70", "0.90"], "numbers stay accuracies"
+
+
+def test_120_runs_have_120_dots() -> None:
+    many = {f"r{k}": {"task": {"name": "t"}, "model": {"d_model": k % 4}, "seeds": {"init": k}} for k in range(120)}
+    made = rows([accuracy(run, 10, 10, 0.5 + k / 300) for k, run in enumerate(many)])
+    figure = figures.phase_diagram(made, many, x="model.d_model", y="task.name", length=10, low=0.5, high=1.0)
+    dots = next(trace for trace in figure.data if trace.name == "runs")
+    assert sorted(dots.customdata) == sorted(many)
+    assert len(set(zip(dots.x, dots.y, strict=True))) == 120, "none hides another"
 
 
 def test_a_share_of_training_is_each_runs_own() -> None:
