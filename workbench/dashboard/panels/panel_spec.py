@@ -23,7 +23,7 @@ from workbench.dashboard.state.store import Store, pair
 from workbench.figures import in_multiples, registered
 from workbench.figures.errors import NotMeasured
 from workbench.figures.look import Look, Theme
-from workbench.figures.panels.phase_diagram import SAME_CHANCE
+from workbench.figures.panels.phase_colours import SAME_CHANCE
 from workbench.figures.registry import Figure
 from workbench.figures.rows.frame import Frame
 from workbench.figures.rows.multiples import LengthAxis, StepPairing, partners, step_partners

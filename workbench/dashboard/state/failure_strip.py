@@ -15,7 +15,7 @@ import numpy as np
 from workbench.core.names import CHALLENGE, MATCHED
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.labels import all_counted, band_of, interval, proportion, whole
-from workbench.figures.panels.phase_diagram import SAME_CHANCE
+from workbench.figures.panels.phase_colours import SAME_CHANCE
 from workbench.figures.rows.baselines import judged
 from workbench.figures.rows.multiples import MULTIPLES, length_at
 

@@ -249,17 +249,17 @@ def phase_diagram(
         )
     counted = False
     for cell, row in sorted(enumerate(data.rows()), key=lambda one: bool(one[1]["note"])):
-        place = columns.index(row["x"]), lines.index(row["y"]) + (LIFT if strips else 0)
+        column, height = columns.index(row["x"]), lines.index(row["y"]) + (LIFT if strips else 0)
         colour = muted(look.theme)
         if row["note"]:
-            _refuse(figure, place[1], place[0], _tooltip(row, x, y, number_format), look)
+            _refuse(figure, height, column, _tooltip(row, x, y, number_format), look)
         elif z.size <= _MOST_TEXT_CELLS:
             colour = text_on(colour_at(colours, scale.share(cell, row["value"])))
             font = {"color": colour, "size": look.size, "weight": 600}
             value = number_format(float(row["value"]))
-            figure.add_annotation(x=place[0], y=place[1], text=value, font=font, name="value")
+            figure.add_annotation(x=column, y=height, text=value, font=font, name="value")
         if max(z.shape) <= MOST_COUNTED:
-            counted |= add_count(figure, row, place, colour, look.size)
+            counted |= add_count(figure, row, (column, height), colour, look.size)
     if counted:
         figure.layout.meta["slice"] += f" \u00b7 {ROBUST_MARK} scale-robust runs at their step, of those with a verdict"
     return figure
