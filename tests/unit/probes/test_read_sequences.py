@@ -11,6 +11,7 @@ import torch
 
 from probes import one_sequence
 from probes.one_sequence import Fitted, fit_position, read_sequence
+from workbench.measure.edits.edit import parse_edits
 from workbench.measure.edits.one_sequence import OneSequence
 from workbench.tasks.base import Batch
 
@@ -82,16 +83,16 @@ def test_probes_are_fitted_and_read_in_four_stages(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(one_sequence, "_FITTED", type(one_sequence._FITTED)())
     monkeypatch.setattr(one_sequence, "fit_summary", fit)
     monkeypatch.setattr(one_sequence, "fit_position", fit)
-    states: list[str] = []
+    states: list[Any] = []
     monkeypatch.setattr(one_sequence, "_states", lambda one, edits: states.append(edits) or torch.zeros(3, 6, 1))
     found = read_sequence("somewhere", 7, {"text": "01"}, "zero.0.1", lambda at, of, doing: told.append((at, of)))
     assert told == [(0, 4), (1, 4), (2, 4), (3, 4)]
     assert fitted == [(one,), (one, 6)], "the next length that the task admits"
-    assert states == ["", "zero.0.1"]
+    assert states == [(), parse_edits("zero.0.1")]
     assert (found.sites, found.prefix) == ([-1, 0, 1], [0, 1, 2, 3, 4, 5])
     assert found.asked == [False, False, True, True, True, True]
     assert found.summary.name == "lead"
     assert np.array_equal(found.position.true, np.arange(6.0))
     read_sequence("somewhere", 7, {"text": "01"})
-    assert states == ["", "zero.0.1", ""]
+    assert states == [(), parse_edits("zero.0.1"), ()]
     assert len(fitted) == 2, "kept from before"
