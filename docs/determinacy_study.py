@@ -1,42 +1,83 @@
-"""Train the determinacy study, and print when the length behaviour of each cell is decided.
+"""Train the determinacy study, and print when the reach of each kind of run is decided.
 
-``python docs/determinacy_study.py --minutes 60`` trains what docs/determinacy.parquet lacks and stores each block when
-it ends. The same command continues. ``--print`` only prints the table.
+``python docs/determinacy_study.py --minutes 60 --workers 2`` trains what the published table lacks, and stores each
+block when it ends. The same command continues. ``--features`` then computes the features that might forecast reach.
+``--print`` only prints the tables.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from pathlib import Path
 
+from workbench.claims.determinacy.cells import FORK_STEPS, planned_cells
 from workbench.claims.determinacy.families import determinacy_by_step
-from workbench.claims.determinacy.study import StudyTable, planned_cells, run_study
+from workbench.claims.determinacy.feature_table import FEATURE_FILE, FIRST, add_features
+from workbench.claims.determinacy.forecast_rows import (
+    CellForecast,
+    first_step_forecasts,
+    forecasts_by_cell,
+    pooled_forecast,
+)
+from workbench.claims.determinacy.study import FAMILY_FILE, StudyTable, run_study_in_processes
 
-ROWS = Path(__file__).parent, "determinacy.parquet"
 
-
-def lines(table: StudyTable) -> list[str]:
+def determinacy_lines(table: StudyTable) -> list[str]:
     """The table of determinacy, as lines of Markdown."""
-    found = ["| cell | schedule | fork at step | determinacy | p of no correlation | families | label |"]
-    found.append("|---|---|---|---|---|---|---|")
+    head = ("runs", "schedule", "fork at step", "determinacy", "p of no correlation", "spread of reach", "families")
+    found = [f"| {' | '.join(head)} | label |", "|---|---|---|---|---|---|---|---|"]
     for cell in planned_cells():
         for step, result in determinacy_by_step(table.rows, cell).items():
             value = f"{result.value:.2f} [{result.low:.2f}, {result.high:.2f}]"
-            cells = (cell.name, cell.schedule, step, value, f"{result.p:.4f}", result.families, result.label)
+            spread = f"{result.spread:.2f}"
+            cells = (cell.words, cell.schedule, step, value, f"{result.p:.4f}", spread, result.families, result.label)
             found.append(f"| {' | '.join(map(str, cells))} |")
     return found
 
 
+def forecast_lines(table: StudyTable) -> list[str]:
+    """The tables of forecasts, as lines of Markdown; none if features are missing."""
+    first, later = first_step_forecasts(table.rows), forecasts_by_cell(table.rows)
+    if first is None or later is None:
+        return []
+    pooled = []
+    for step in (FIRST, *FORK_STEPS):
+        found = pooled_forecast(table.rows, step)
+        assert found is not None
+        name, best = found
+        pooled.append(f"| {step} | {name} | {best.correlation:+.2f} | {best.chance:.2f} | {best.p:.3f} |")
+    return [
+        "| step | feature | mean rank correlation | chance level | p |", "|---|---|---|---|---|", *pooled, "",
+        "| runs | schedule | step | label | feature | rank correlation | chance level | p (Holm) |",
+        "|---|---|---|---|---|---|---|---|", *map(_forecast_line, [*first, *later]),
+    ]  # fmt: skip
+
+
+def _forecast_line(one: CellForecast) -> str:
+    cells = (one.cell, one.schedule, one.step, one.label, one.feature)
+    return f"| {' | '.join(map(str, cells))} | {one.correlation:+.2f} | {one.chance:.2f} | {one.p_holm:.3f} |"
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Train the determinacy study, and print its table.")
+    parser = argparse.ArgumentParser(description="Train the determinacy study, and print its tables.")
     parser.add_argument("--minutes", type=float, default=60, help="begin no block after this many minutes; default 60")
+    parser.add_argument("--workers", type=int, default=1, help="processes, each with one thread; default 1")
+    parser.add_argument("--features", action="store_true", help="compute the features that the table lacks")
     parser.add_argument("--print", action="store_true", help="train nothing")
     arguments = parser.parse_args()
-    table = StudyTable.read(*ROWS)
+    table = StudyTable.read(*FAMILY_FILE)
+    until = time.time() + 60 * arguments.minutes
     if not arguments.print:
-        run_study(table, planned_cells(), lambda line: print(line, flush=True), time.time() + 60 * arguments.minutes)
-    print("\n".join(lines(table)))
+        run_study_in_processes(table, planned_cells(), _tell, until, arguments.workers)
+    if arguments.features:
+        for cell in planned_cells():
+            if time.time() < until:
+                add_features(*FEATURE_FILE, cell, table.parents(cell), _tell)
+    print("\n".join([*determinacy_lines(table), "", *forecast_lines(table)]))
+
+
+def _tell(line: str) -> None:
+    print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -21,8 +21,9 @@ FORK_STEPS = (150, 200, 300, 400)
 """Where runs are forked. The median run solves its trained lengths at step 100 to 150."""
 CHILDREN = 3
 PARENTS = 24
+HEADLINE_PARENTS = 48
 TRAINED_PARENTS = 64
-"""Runs that are trained. The first :data:`PARENTS` that solve the trained lengths at the first fork step are used."""
+"""Runs that are trained for 24 parents. The first that solve the trained lengths at the first fork step are used."""
 WARMUP = 10
 """Steps of linear warm-up. With 50 steps, 2 of 8 runs of the first cell solve the trained lengths at step 150; with 10
 steps, 5 of 12 do.
@@ -56,6 +57,13 @@ class StudyCell:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     schedule: str = "cosine"
     parents: int = PARENTS
+
+    @property
+    def words(self) -> str:
+        """The cell in words, e.g. ``bounded_dyck (ask=next, n=2), no positions``."""
+        parameters = ", ".join(f"{name}={value}" for name, value in sorted(self.parameters.items()))
+        positions = "no positions" if self.positions == "none" else f"{self.positions} positions"
+        return f"{self.task}{f' ({parameters})' if parameters else ''}, {positions}"
 
     def make_task(self) -> Task:
         """Return the task."""
@@ -103,13 +111,13 @@ class StudyCell:
         return seed_of("determinacy", self.name, self.schedule, seed, step, child) % LARGEST_SEED
 
     def with_schedule(self, schedule: str) -> StudyCell:
-        """Return the same cell with another learning-rate schedule."""
-        return replace(self, schedule=schedule)
+        """Return the same cell with another learning-rate schedule and :data:`PARENTS` parents."""
+        return replace(self, schedule=schedule, parents=PARENTS)
 
 
 HEADLINE = (
-    StudyCell("bounded_dyck_2-none", "bounded_dyck", "none", {"n": 2, "ask": "next"}),
-    StudyCell("abd_bc-rotary", "abd_bc", "rotary"),
+    StudyCell("bounded_dyck_2-none", "bounded_dyck", "none", {"n": 2, "ask": "next"}, parents=HEADLINE_PARENTS),
+    StudyCell("abd_bc-rotary", "abd_bc", "rotary", parents=HEADLINE_PARENTS),
 )
 """The two cells whose difference is the headline of the study."""
 CELLS = (
@@ -122,3 +130,15 @@ CELLS = (
     StudyCell("dyck_1-none", "dyck_1", "none", {"ask": "next"}),
 )
 """The cells, in the order in which they are trained."""
+CONSTANT = (*HEADLINE, CELLS[3], CELLS[6])
+"""The cells that are also trained at a constant rate."""
+
+
+def planned_cells() -> list[StudyCell]:
+    """Return all cells in the order in which they are trained: cosine first, then a constant rate for four cells."""
+    return [*CELLS, *(cell.with_schedule("constant") for cell in CONSTANT)]
+
+
+def cell_named(name: str) -> StudyCell:
+    """Return the cell with this name, with the cosine schedule."""
+    return next(cell for cell in CELLS if cell.name == name)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -72,7 +74,7 @@ def determinacy(members: ArrayLike, parent_again: ArrayLike, seed: int = 0, resa
     value = mean_correlation(reach)
     drawn = rng.integers(len(reach), size=(resamples, len(reach)))
     resampled = np.array([mean_correlation(reach[rows]) for rows in drawn])
-    low, high = np.clip(np.nanquantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]), -1, 1)  # of rounding
+    low, high = np.clip(_limits(resampled), -1, 1)  # of rounding
     shuffled = [mean_correlation(_shuffled(reach, rng)) for _ in range(resamples)]
     p = (1 + sum(each >= value for each in shuffled)) / (1 + resamples)
     spread = float(reach[:, 0].std(ddof=1))
@@ -80,6 +82,54 @@ def determinacy(members: ArrayLike, parent_again: ArrayLike, seed: int = 0, resa
     return Determinacy(
         value, float(low), float(high), p, len(reach), spread, ceiling, _label(low, high, spread, ceiling)
     )
+
+
+class Difference(NamedTuple):
+    """A difference of determinacy, with the limits of its 95 % interval over families."""
+
+    value: float
+    low: float
+    high: float
+
+
+def difference_of_means(
+    first: Sequence[NDArray[np.float64]], second: Sequence[NDArray[np.float64]], seed: int = 0
+) -> Difference:
+    """Return the mean determinacy of some cells less that of others. Families are resampled within each cell.
+
+    Args:
+        first, second: reach ``[family, member]`` of each cell.
+        seed: of the resamples.
+    """
+    rng = np.random.default_rng(seed)
+
+    def means(cells: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+        drawn = [rng.integers(len(reach), size=(RESAMPLES, len(reach))) for reach in cells]
+        pairs = zip(cells, drawn, strict=True)
+        each = [[mean_correlation(reach[rows]) for rows in draws] for reach, draws in pairs]
+        mean: NDArray[np.float64] = np.array(each).mean(0)
+        return mean
+
+    value = float(np.mean([*map(mean_correlation, first)]) - np.mean([*map(mean_correlation, second)]))
+    return Difference(value, *_limits(means(first) - means(second)))
+
+
+def paired_difference(first: NDArray[np.float64], second: NDArray[np.float64], seed: int = 0) -> Difference:
+    """Return the determinacy of one cell less that of another whose families have the same seeds.
+
+    Args:
+        first, second: reach ``[family, member]``; row by row, the runs that were forked have the same seed.
+        seed: of the resamples.
+    """
+    rng = np.random.default_rng(seed)
+    drawn = rng.integers(len(first), size=(RESAMPLES, len(first)))
+    resampled = np.array([mean_correlation(first[rows]) - mean_correlation(second[rows]) for rows in drawn])
+    return Difference(mean_correlation(first) - mean_correlation(second), *_limits(resampled))
+
+
+def _limits(resampled: NDArray[np.float64]) -> tuple[float, float]:
+    low, high = np.nanquantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)
 
 
 def mean_correlation(reach: NDArray[np.float64]) -> float:

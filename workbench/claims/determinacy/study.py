@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import multiprocessing
+import queue
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,10 +18,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from workbench.claims.determinacy.cells import (
-    CELLS,
     CHILDREN,
     FORK_STEPS,
-    HEADLINE,
     LONGEST,
     SOLVED,
     TRAINED_MULTIPLES,
@@ -32,6 +34,10 @@ from workbench.storage.atomic import write_atomic
 if TYPE_CHECKING:
     from workbench.training.stacked import RunState
 
+FAMILY_FILE = Path(__file__).parent, "families.parquet"
+"""Folder and name of the published table."""
+_MESSAGES: Any = None
+"""In a worker process, the queue of rows and lines to the main process."""
 SEQUENCES = 256
 """Test sequences of a run at each length."""
 STACK = 24
@@ -107,6 +113,20 @@ class StudyTable:
         write_atomic(self.folder, self.name, file.getvalue())
 
 
+class _SentRows(StudyTable):
+    """A table in a worker process, whose new rows the main process stores."""
+
+    def add(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Add rows and send them."""
+        self.rows = [*self.rows, *rows]
+        _MESSAGES.put(("rows", rows))
+
+    def drop(self, cell: StudyCell) -> None:
+        """Remove the rows of a cell here and in the main process."""
+        super().drop(cell)
+        _MESSAGES.put(("drop", cell))
+
+
 def skills(cell: StudyCell, states: Sequence[RunState], lengths: Sequence[int], words: Sequence[object]) -> np.ndarray:
     """Return the skill of runs at some lengths ``[run, length]``, each run on test sequences of its own.
 
@@ -176,13 +196,58 @@ def run_study(
             tell(f"{cell.name}, {cell.schedule}: child {child} at step {step}")
 
 
+def run_study_in_processes(
+    table: StudyTable,
+    cells: Sequence[StudyCell],
+    tell: Callable[[str], None],
+    until: float | None = None,
+    workers: int = 1,
+) -> None:
+    """Like :func:`run_study`, with one cell in each worker process; this process stores the rows.
+
+    Args:
+        table: takes the rows in.
+        cells: the cells, in order.
+        tell: receives a line after each block.
+        until: seconds since the epoch after which no block begins; None = no limit.
+        workers: processes.
+    """
+    context = multiprocessing.get_context("spawn")
+    messages = context.Queue()
+    handle: dict[str, Callable[[Any], None]] = {"rows": table.add, "drop": table.drop, "line": tell}
+    with ProcessPoolExecutor(workers, context, initializer=_set_messages, initargs=(messages,)) as pool:
+        running = {pool.submit(_run_cell, table.rows, cell, until) for cell in cells}
+        while running or not messages.empty():
+            with contextlib.suppress(queue.Empty):
+                kind, content = messages.get(timeout=1)
+                handle[kind](content)
+            for done in {job for job in running if job.done()}:
+                running.remove(done)
+                done.result()
+
+
+def _set_messages(messages: Any) -> None:
+    """Keep the queue to the main process, in a worker process that has one thread."""
+    import torch
+
+    global _MESSAGES
+    _MESSAGES = messages
+    torch.set_num_threads(1)
+
+
+def _run_cell(rows: list[dict[str, Any]], cell: StudyCell, until: float | None) -> None:
+    """Train one cell in a worker process. Rows and lines go to the main process."""
+    table = _SentRows(Path(), "", list(rows))
+    run_study(table, [cell], lambda line: _MESSAGES.put(("line", line)), until)
+
+
 def _families(table: StudyTable, cell: StudyCell, tell: Callable[[str], None]) -> dict[int, dict[int, RunState]]:
     """Train the parents of a cell, and return their states at the fork steps by seed. The parents' rows are stored."""
     from workbench.training.stacked import train_stacked
 
     seeds = table.parents(cell)
     if seeds:
-        states = _trained(cell, seeds)
+        states = trained_states(cell, seeds)
         if table.same_parents(cell, list(_rows(cell, seeds, [each[max(each)] for each in states], 0, 0, 0.0))):
             return dict(zip(seeds, states, strict=True))
         tell(f"{cell.name}, {cell.schedule}: the parents differ from the stored ones, so the cell is trained again")
@@ -202,15 +267,20 @@ def _families(table: StudyTable, cell: StudyCell, tell: Callable[[str], None]) -
          f"{FORK_STEPS[0]}; {len(seeds)} are parents")  # fmt: skip
     if len(seeds) < 2:
         return {}
-    states = _trained(cell, seeds)
+    states = trained_states(cell, seeds)
     last = [of_run[max(of_run)] for of_run in states]
     seconds = (time.process_time() - begun) / len(seeds)
     table.add(list(_rows(cell, seeds, last, 0, 0, seconds)))
     return dict(zip(seeds, states, strict=True))
 
 
-def _trained(cell: StudyCell, seeds: Sequence[int]) -> list[dict[int, RunState]]:
-    """Train parents to the end; their states at the fork steps and at the end."""
+def trained_states(cell: StudyCell, seeds: Sequence[int]) -> list[dict[int, RunState]]:
+    """Train runs of a cell to the end, and return their states at the fork steps and at the end.
+
+    Args:
+        cell: the cell.
+        seeds: the runs' seeds.
+    """
     from workbench.training.stacked import train_stacked
 
     states: list[dict[int, RunState]] = []
@@ -257,9 +327,3 @@ def _rows(
             "reach_again": None if again is None else float(again[place]),
             "seconds": seconds,
         }
-
-
-def planned_cells() -> list[StudyCell]:
-    """Return all cells in the order in which they are trained: cosine first, then a constant rate for four cells."""
-    half = [*HEADLINE, *(cell for cell in CELLS if cell.name in ("abd_bc-none", "bounded_dyck_3-none"))]
-    return [*CELLS, *(cell.with_schedule("constant") for cell in half)]

@@ -31,6 +31,7 @@ SUITES: Registry[Suite] = Registry(
         "dynamics-exact": "workbench.claims.suites.own_training_dynamics:SUITE",
         "dynamics-papers": "workbench.claims.suites.training_dynamics_papers:SUITE",
         "dynamics-bridge": "workbench.claims.suites.own_training_dynamics_bridge:SUITE",
+        "determinacy": "workbench.claims.suites.own_determinacy:SUITE",
     },
 )
 """In the order in which they are shown."""

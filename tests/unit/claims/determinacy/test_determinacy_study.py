@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from workbench.claims.determinacy import cells, families, study
-from workbench.claims.determinacy.cells import CELLS, HEADLINE, StudyCell
-from workbench.claims.determinacy.study import StudyTable, planned_cells, reach_lengths, reach_of, run_study
+from workbench.claims.determinacy.cells import CELLS, HEADLINE, StudyCell, planned_cells
+from workbench.claims.determinacy.study import StudyTable, reach_lengths, reach_of, run_study
 from workbench.core.reach import REACH_MULTIPLES
 from workbench.training.training_batch import training_batch
 

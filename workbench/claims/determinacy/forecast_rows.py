@@ -1,0 +1,117 @@
+"""How well features forecast reach in each cell and at each step of the published study."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.claims.determinacy.cells import FORK_STEPS, StudyCell, planned_cells
+from workbench.claims.determinacy.families import Rows, determinacy_by_step, families_at
+from workbench.claims.determinacy.feature_table import FEATURE_FILE, FIRST, features_by_run, read_features
+from workbench.claims.determinacy.features import FEATURES, FIRST_STEP
+from workbench.claims.determinacy.forecasts import Forecast, best_forecast, holm
+
+
+@dataclass(frozen=True)
+class CellForecast:
+    """The best of several features of the runs of a cell at a step.
+
+    Attributes:
+        cell, schedule, step: where.
+        label: whether reach is decided there; see :mod:`workbench.claims.determinacy.statistics`.
+        feature: name of the feature whose rank correlation with reach is largest.
+        correlation: this correlation.
+        chance: the 95 % quantile of the largest absolute correlation of all features under random labels.
+        p: the share of random labels with at least this absolute correlation.
+        p_holm: p, adjusted for all cells and steps.
+        runs: number of runs.
+    """
+
+    cell: str
+    schedule: str
+    step: int
+    label: str
+    feature: str
+    correlation: float
+    chance: float
+    p: float
+    p_holm: float
+    runs: int
+
+
+def forecasts_by_cell(families: Rows) -> list[CellForecast] | None:
+    """Return the best of the eight features at each fork step of each cell; None if features are missing.
+
+    The label of a run is the mean reach of its family at this step.
+
+    Args:
+        families: the rows of the study.
+    """
+    rows = read_features(*FEATURE_FILE)
+    names = list(FEATURES)
+    found: list[CellForecast] = []
+    for cell in planned_cells():
+        determined = determinacy_by_step(families, cell)
+        for step in FORK_STEPS:
+            group = _group(rows, families, cell, step, step, names)
+            if group is None or step not in determined:
+                return None
+            best = best_forecast([group])
+            found.append(_forecast(cell, step, determined[step].label, best, names, len(group[1])))
+    return [replace(one, p_holm=p) for one, p in zip(found, holm([one.p for one in found]), strict=True)]
+
+
+def first_step_forecasts(families: Rows) -> list[CellForecast] | None:
+    """Return the best first-step score of each cell; None if scores are missing.
+
+    The label of a run is the mean reach of its family at the first fork step.
+
+    Args:
+        families: the rows of the study.
+    """
+    rows = read_features(*FEATURE_FILE)
+    names = list(FIRST_STEP)
+    found: list[CellForecast] = []
+    for cell in planned_cells():
+        group = _group(rows, families, cell, FIRST, FORK_STEPS[0], names)
+        determined = determinacy_by_step(families, cell).get(FORK_STEPS[0])
+        if group is None or determined is None:
+            return None
+        found.append(_forecast(cell, FIRST, determined.label, best_forecast([group]), names, len(group[1])))
+    return [replace(one, p_holm=p) for one, p in zip(found, holm([one.p for one in found]), strict=True)]
+
+
+def pooled_forecast(families: Rows, step: int) -> tuple[str, Forecast] | None:
+    """Return the feature with the largest mean rank correlation over all cells, with its name; None if any is missing.
+
+    Args:
+        families: the rows of the study.
+        step: a fork step, or 0 for the scores of the first step.
+    """
+    rows = read_features(*FEATURE_FILE)
+    names = list(FIRST_STEP if step == FIRST else FEATURES)
+    groups = [_group(rows, families, cell, step, step or FORK_STEPS[0], names) for cell in planned_cells()]
+    known = [group for group in groups if group is not None]
+    if len(known) < len(groups):
+        return None
+    best = best_forecast(known)
+    return names[best.feature], best
+
+
+def _group(
+    rows: Rows, families: Rows, cell: StudyCell, step: int, fork_step: int, names: list[str]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Features ``[run, feature]`` and the mean reach of each run's family; None if some are missing."""
+    features = features_by_run(rows, cell, step, names)
+    reach = families_at(families, cell, fork_step)
+    if not reach or set(reach) - set(features):
+        return None
+    return np.stack([features[seed] for seed in reach]), np.array([members.mean() for members in reach.values()])
+
+
+def _forecast(cell: StudyCell, step: int, label: str, best: Forecast, names: list[str], runs: int) -> CellForecast:
+    return CellForecast(
+        cell.name, cell.schedule, step, label, names[best.feature], best.correlation, best.chance, best.p, best.p, runs
+    )
