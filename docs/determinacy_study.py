@@ -70,9 +70,8 @@ def main() -> None:
     if not arguments.print:
         run_study_in_processes(table, planned_cells(), _tell, until, arguments.workers)
     if arguments.features:
-        for cell in planned_cells():
-            if time.time() < until:
-                add_features(*FEATURE_FILE, cell, table.parents(cell), _tell)
+        parents = {cell: table.parents(cell) for cell in planned_cells()}
+        add_features(*FEATURE_FILE, parents, _tell, arguments.workers)
     print("\n".join([*determinacy_lines(table), "", *forecast_lines(table)]))
 
 

@@ -54,7 +54,7 @@ class StudyCell:
     name: str
     task: str
     positions: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
     schedule: str = "cosine"
     parents: int = PARENTS
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+import multiprocessing
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
@@ -53,26 +55,51 @@ def features_by_run(rows: Rows, cell: StudyCell, step: int, names: list[str]) ->
     return {seed: np.array([own[seed, feature] for feature in names]) for seed in seeds}
 
 
-def add_features(folder: Path, name: str, cell: StudyCell, seeds: list[int], tell: Callable[[str], None]) -> None:
-    """Train the forked runs of a cell again, and store their features at the fork steps and at the first step.
+def add_features(
+    folder: Path,
+    name: str,
+    parents: Mapping[StudyCell, Sequence[int]],
+    tell: Callable[[str], None],
+    workers: int = 1,
+) -> None:
+    """Store the features of the forked runs of cells that the table lacks; one cell in each worker process.
 
     Args:
-        folder, name: the file.
+        folder, name: the file, written each time when a cell ends.
+        parents: the seeds of the forked runs of each cell.
+        tell: receives a line when a cell ends.
+        workers: processes.
+    """
+    rows = read_features(folder, name)
+    done = {(row["cell"], row["schedule"]) for row in rows}
+    cells = [cell for cell, seeds in parents.items() if seeds and (cell.name, cell.schedule) not in done]
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, context, initializer=_one_thread) as pool:
+        running = {pool.submit(cell_features, cell, parents[cell]): cell for cell in cells}
+        for job in as_completed(running):
+            rows += job.result()
+            file = io.BytesIO()
+            pq.write_table(pa.Table.from_pylist(rows, schema=SCHEMA), file, compression="zstd")
+            write_atomic(folder, name, file.getvalue())
+            cell = running[job]
+            tell(f"{cell.name}, {cell.schedule}: features of {len(parents[cell])} runs")
+
+
+def cell_features(cell: StudyCell, seeds: Sequence[int]) -> list[dict[str, Any]]:
+    """Train the forked runs of a cell again, and return their features as rows of the table.
+
+    Args:
         cell: the cell.
         seeds: the seeds of the forked runs.
-        tell: receives a line when the cell ends.
     """
     from workbench.claims.determinacy.features import features_at, first_step_scores
     from workbench.claims.determinacy.study import trained_states
 
-    rows = read_features(folder, name)
-    if not seeds or any((row["cell"], row["schedule"]) == (cell.name, cell.schedule) for row in rows):
-        return
     found: list[tuple[int, int, dict[str, float]]] = []
     for seed, states in zip(seeds, trained_states(cell, seeds), strict=True):
         found.append((seed, FIRST, first_step_scores(cell, seed)))
         found += [(seed, step, features_at(cell, states[step].weights, seed, step)) for step in FORK_STEPS]
-    rows += [
+    return [
         {
             "cell": cell.name,
             "schedule": cell.schedule,
@@ -84,7 +111,10 @@ def add_features(folder: Path, name: str, cell: StudyCell, seeds: list[int], tel
         for seed, step, values in found
         for feature, value in values.items()
     ]
-    file = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(rows, schema=SCHEMA), file, compression="zstd")
-    write_atomic(folder, name, file.getvalue())
-    tell(f"{cell.name}, {cell.schedule}: features of {len(seeds)} runs")
+
+
+def _one_thread() -> None:
+    """Let a worker process use one core."""
+    import torch
+
+    torch.set_num_threads(1)
