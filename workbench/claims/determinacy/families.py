@@ -41,12 +41,22 @@ def determinacy_by_step(rows: Rows, cell: StudyCell) -> dict[int, Determinacy]:
         rows: the rows of the study.
         cell: the cell.
     """
+    each = {step: determinacy_at(rows, cell, step) for step in FORK_STEPS}
+    return {step: result for step, result in each.items() if result is not None}
+
+
+def determinacy_at(rows: Rows, cell: StudyCell, step: int) -> Determinacy | None:
+    """Return the determinacy of a cell at a fork step; None if a child is missing or there are under three families.
+
+    Args:
+        rows: the rows of the study.
+        cell: the cell.
+        step: the fork step.
+    """
+    families = families_at(rows, cell, step)
+    if len(families) < 3:
+        return None
     name = (cell.name, cell.schedule)
     again = {r["parent"]: r["reach_again"] for r in rows if (r["cell"], r["schedule"]) == name and not r["step"]}
-    found = {}
-    for step in FORK_STEPS:
-        families = families_at(rows, cell, step)
-        if len(families) >= 3:
-            second = np.array([again[parent] for parent in families])
-            found[step] = determinacy(np.stack(list(families.values())), second)
-    return found
+    second = np.array([again[parent] for parent in families])
+    return determinacy(np.stack(list(families.values())), second)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.claims.determinacy.cells import FORK_STEPS, StudyCell, planned_cells
-from workbench.claims.determinacy.families import Rows, determinacy_by_step, families_at
+from workbench.claims.determinacy.families import Rows, determinacy_at, families_at
 from workbench.claims.determinacy.feature_table import FEATURE_FILE, FIRST, features_by_run, read_features
 from workbench.claims.determinacy.features import FEATURES, FIRST_STEP
 from workbench.claims.determinacy.forecasts import Forecast, best_forecast, holm
@@ -53,13 +53,12 @@ def forecasts_by_cell(families: Rows) -> list[CellForecast] | None:
     names = list(FEATURES)
     found: list[CellForecast] = []
     for cell in planned_cells():
-        determined = determinacy_by_step(families, cell)
         for step in FORK_STEPS:
             group = _group(rows, families, cell, step, step, names)
-            if group is None or step not in determined:
+            determined = determinacy_at(families, cell, step)
+            if group is None or determined is None:
                 return None
-            best = best_forecast([group])
-            found.append(_forecast(cell, step, determined[step].label, best, names, len(group[1])))
+            found.append(_forecast(cell, step, determined.label, best_forecast([group]), names, len(group[1])))
     return [replace(one, p_holm=p) for one, p in zip(found, holm([one.p for one in found]), strict=True)]
 
 
@@ -76,7 +75,7 @@ def first_step_forecasts(families: Rows) -> list[CellForecast] | None:
     found: list[CellForecast] = []
     for cell in planned_cells():
         group = _group(rows, families, cell, FIRST, FORK_STEPS[0], names)
-        determined = determinacy_by_step(families, cell).get(FORK_STEPS[0])
+        determined = determinacy_at(families, cell, FORK_STEPS[0])
         if group is None or determined is None:
             return None
         found.append(_forecast(cell, FIRST, determined.label, best_forecast([group]), names, len(group[1])))

@@ -39,14 +39,12 @@ def best_forecast(groups: Sequence[tuple[ArrayLike, ArrayLike]], seed: int = 0) 
         seed: of the permutations.
     """
     rng = np.random.default_rng(seed)
-    ranked = [(_ranks(np.asarray(features)), _ranks(np.asarray(reach)[:, None])) for features, reach in groups]
-    found = _mean_correlations(ranked)
-    largest = np.array(
-        [
-            np.abs(_mean_correlations([(features, rng.permutation(reach)) for features, reach in ranked])).max()
-            for _ in range(PERMUTATIONS)
-        ]
-    )
+    ranked = [(_ranks(np.asarray(features)), _ranks(np.asarray(reach)[:, None])[:, 0]) for features, reach in groups]
+    found = _mean_correlations([(features, reach[None]) for features, reach in ranked])[0]
+    shuffled = [
+        (features, np.stack([rng.permutation(reach) for _ in range(PERMUTATIONS)])) for features, reach in ranked
+    ]
+    largest = np.abs(_mean_correlations(shuffled)).max(1)
     best = int(np.abs(found).argmax())
     p = (1 + int((largest >= abs(found[best]) - 1e-12).sum())) / (1 + PERMUTATIONS)
     return Forecast(best, float(found[best]), float(np.quantile(largest, CHANCE)), p)
@@ -79,10 +77,16 @@ def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def _mean_correlations(
     ranked: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]],
 ) -> NDArray[np.float64]:
-    """The correlation of each feature with reach, as the mean over groups. A constant feature has correlation 0."""
+    """The correlation of each feature with reach ``[draw, feature]``, as the mean over groups.
+
+    A constant feature has correlation 0.
+
+    Args:
+        ranked: for each group, centred ranks of features ``[run, feature]`` and of reach ``[draw, run]``.
+    """
     each = []
     for features, reach in ranked:
-        size = np.sqrt((features**2).sum(0) * (reach**2).sum())
-        each.append((features * reach).sum(0) / np.where(size > 0, size, np.inf))
+        size = np.sqrt((features**2).sum(0) * (reach**2).sum(1, keepdims=True))
+        each.append(reach @ features / np.where(size > 0, size, np.inf))
     mean: NDArray[np.float64] = np.mean(each, axis=0)
     return mean

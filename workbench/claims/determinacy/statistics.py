@@ -72,11 +72,10 @@ def determinacy(members: ArrayLike, parent_again: ArrayLike, seed: int = 0, resa
         )
     rng = np.random.default_rng(seed)
     value = mean_correlation(reach)
-    drawn = rng.integers(len(reach), size=(resamples, len(reach)))
-    resampled = np.array([mean_correlation(reach[rows]) for rows in drawn])
+    resampled = mean_correlations(reach[rng.integers(len(reach), size=(resamples, len(reach)))])
     low, high = np.clip(_limits(resampled), -1, 1)  # of rounding
-    shuffled = [mean_correlation(_shuffled(reach, rng)) for _ in range(resamples)]
-    p = (1 + sum(each >= value for each in shuffled)) / (1 + resamples)
+    shuffled = mean_correlations(np.stack([_shuffled(reach, rng) for _ in range(resamples)]))
+    p = (1 + int((shuffled >= value).sum())) / (1 + resamples)
     spread = float(reach[:, 0].std(ddof=1))
     ceiling = mean_correlation(np.stack([reach[:, 0], again], axis=1))
     return Determinacy(
@@ -106,8 +105,7 @@ def difference_of_means(
     def means(cells: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
         drawn = [rng.integers(len(reach), size=(RESAMPLES, len(reach))) for reach in cells]
         pairs = zip(cells, drawn, strict=True)
-        each = [[mean_correlation(reach[rows]) for rows in draws] for reach, draws in pairs]
-        mean: NDArray[np.float64] = np.array(each).mean(0)
+        mean: NDArray[np.float64] = np.mean([mean_correlations(reach[draws]) for reach, draws in pairs], axis=0)
         return mean
 
     value = float(np.mean([*map(mean_correlation, first)]) - np.mean([*map(mean_correlation, second)]))
@@ -123,7 +121,7 @@ def paired_difference(first: NDArray[np.float64], second: NDArray[np.float64], s
     """
     rng = np.random.default_rng(seed)
     drawn = rng.integers(len(first), size=(RESAMPLES, len(first)))
-    resampled = np.array([mean_correlation(first[rows]) - mean_correlation(second[rows]) for rows in drawn])
+    resampled = mean_correlations(first[drawn]) - mean_correlations(second[drawn])
     return Difference(mean_correlation(first) - mean_correlation(second), *_limits(resampled))
 
 
@@ -136,12 +134,18 @@ def mean_correlation(reach: NDArray[np.float64]) -> float:
     """Return the mean Pearson correlation over all pairs of columns of ``[family, member]``; NaN if a column is
     constant.
     """
-    centred = reach - reach.mean(0)
-    norms = np.sqrt((centred**2).sum(0))
-    if not norms.all():
-        return float("nan")
-    correlations = (centred.T @ centred) / np.outer(norms, norms)
-    return float(np.mean([correlations[pair] for pair in combinations(range(reach.shape[1]), 2)]))
+    return float(mean_correlations(reach[None])[0])
+
+
+def mean_correlations(reach: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return :func:`mean_correlation` of several arrays ``[array, family, member]`` at once ``[array]``."""
+    centred = reach - reach.mean(1, keepdims=True)
+    norms = np.sqrt((centred**2).sum(1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        correlations = centred.swapaxes(1, 2) @ centred / (norms[:, :, None] * norms[:, None])
+    pairs = np.stack([correlations[:, i, j] for i, j in combinations(range(reach.shape[2]), 2)])
+    mean: NDArray[np.float64] = np.where((norms > 0).all(1), pairs.mean(0), np.nan)
+    return mean
 
 
 def _shuffled(reach: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:

@@ -122,12 +122,12 @@ def with_and_without_positions() -> list[Row]:
     """Mean determinacy of cells with positions less that of cells without."""
     import numpy as np
 
-    from workbench.claims.determinacy.families import determinacy_by_step, families_at
+    from workbench.claims.determinacy.families import determinacy_at, families_at
     from workbench.claims.determinacy.statistics import TOO_UNIFORM, difference_of_means
 
     sides = []
     for cells in (WITH_POSITIONS, WITHOUT_POSITIONS):
-        found = [determinacy_by_step(_families(), cell).get(AT_FITTING) for cell in cells]
+        found = [determinacy_at(_families(), cell, AT_FITTING) for cell in cells]
         if not all(found):
             return []
         named = zip(cells, found, strict=True)
@@ -182,12 +182,12 @@ def _families() -> Rows:
 
 def _rows_of(cells: Sequence[StudyCell], step: int) -> list[Row]:
     """The determinacy of cells at a step; no rows at all if one of them is missing."""
-    from workbench.claims.determinacy.families import determinacy_by_step
+    from workbench.claims.determinacy.families import determinacy_at
     from workbench.claims.determinacy.statistics import TOO_UNIFORM
 
     rows = []
     for cell in cells:
-        result = determinacy_by_step(_families(), cell).get(step)
+        result = determinacy_at(_families(), cell, step)
         if result is None:
             return []
         known = result.label != TOO_UNIFORM

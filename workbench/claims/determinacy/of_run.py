@@ -1,0 +1,93 @@
+"""What the determinacy study says about a run: when runs of its kind are decided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.claims.determinacy.cells import STEPS, StudyCell, planned_cells
+from workbench.claims.determinacy.families import determinacy_by_step
+from workbench.claims.determinacy.statistics import DECIDED, TOO_UNIFORM, Determinacy
+from workbench.claims.determinacy.study import FAMILY_FILE, StudyTable
+
+
+@dataclass(frozen=True)
+class KindDeterminacy:
+    """Determinacy of runs of one kind at the fork steps of the study.
+
+    Attributes:
+        cell: the cell of the study.
+        by_step: determinacy by fork step, ascending.
+    """
+
+    cell: StudyCell
+    by_step: Mapping[int, Determinacy]
+
+    @property
+    def decided_from(self) -> int | None:
+        """The first fork step from which reach is decided at each later one too; None if there is none."""
+        found = None
+        for step in sorted(self.by_step, reverse=True):
+            if self.by_step[step].label != DECIDED:
+                break
+            found = step
+        return found
+
+    @property
+    def last_undecided(self) -> int | None:
+        """The last fork step at which reach is not decided; None if it is decided at all of them."""
+        return max((step for step, result in self.by_step.items() if result.label != DECIDED), default=None)
+
+    @property
+    def sentence(self) -> str:
+        """When runs of this kind are decided, in one sentence."""
+        families = next(iter(self.by_step.values())).families
+        if all(result.label == TOO_UNIFORM for result in self.by_step.values()):
+            return f"runs of this kind reach about equally far (study of {families} families)"
+        first, last = self.decided_from, self.last_undecided
+        if first is None:
+            when = f"not decided by step {max(self.by_step)}"
+        elif last is None:
+            when = f"decided by step {first}"
+        else:
+            when = f"decided between step {last} and step {first}"
+        shown = self.by_step[max(self.by_step) if first is None else first]
+        interval = f"{shown.value:.2f} [{shown.low:.2f}, {shown.high:.2f}]"
+        return (
+            f"reach of this kind of run is {when} of {STEPS} ({families} families in a study with N = 16, determinacy "
+            f"{interval})"
+        )
+
+
+def determinacy_of_kind(config: Mapping[str, Any]) -> KindDeterminacy | None:
+    """Return the determinacy of runs with the same task, positions and schedule; None if the study has none.
+
+    Width, lengths and steps of the run may differ from those of the study.
+
+    Args:
+        config: the run's config as stored.
+    """
+    for cell in planned_cells():
+        if _same_kind(cell, config):
+            found = determinacy_by_step(StudyTable.read(*FAMILY_FILE).rows, cell)
+            return KindDeterminacy(cell, found) if found else None
+    return None
+
+
+def _same_kind(cell: StudyCell, config: Mapping[str, Any]) -> bool:
+    """Whether a run has a cell's task, positions, kind of model and schedule."""
+    model, training, task = config["model"], config["training"], config["task"]
+    own = cell.make_task()
+    return (
+        (task["name"], task.get("parameters", {})) == (own.name, own.parameters)
+        and model.get("architecture", "transformer") == "transformer"
+        and _name(model.get("positions", "none")) == cell.positions
+        and _name(model.get("ids", "arange")) == "arange"
+        and training.get("rate_law") == cell.schedule
+        and (training.get("curriculum") or {}).get("law") == "uniform"
+    )
+
+
+def _name(part: Any) -> str:
+    return str(part["name"]) if isinstance(part, Mapping) else str(part)
