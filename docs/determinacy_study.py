@@ -20,6 +20,16 @@ from workbench.claims.determinacy.forecast_rows import (
     pooled_forecast,
 )
 from workbench.claims.determinacy.study import FAMILY_FILE, StudyTable, run_study_in_processes
+from workbench.claims.determinacy.switches import (
+    DIRECTIONS,
+    SWITCH_CELLS,
+    SWITCH_FILE,
+    SWITCH_STEPS,
+    bracket,
+    change_by_step,
+    read_switches,
+    run_switches,
+)
 
 
 def determinacy_lines(table: StudyTable) -> list[str]:
@@ -58,21 +68,37 @@ def _forecast_line(one: CellForecast) -> str:
     return f"| {' | '.join(map(str, cells))} | {one.correlation:+.2f} | {one.chance:.2f} | {one.p_holm:.3f} |"
 
 
+def switch_lines() -> list[str]:
+    """The table of forks whose lengths change, as lines of Markdown."""
+    rows = read_switches(*SWITCH_FILE)
+    found = [f"| runs | direction | {' | '.join(map(str, SWITCH_STEPS))} | last step with a change |"]
+    found.append("|---|---|" + "---|" * (len(SWITCH_STEPS) + 1))
+    for cell in SWITCH_CELLS:
+        for direction in DIRECTIONS:
+            changes = change_by_step(rows, cell, direction)
+            values = [f"{c.value:+.2f} [{c.low:.2f}, {c.high:.2f}]" for c in changes]
+            found += [f"| {' | '.join([cell.words, direction, *values, bracket(changes)])} |"] if changes else []
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Train the determinacy study, and print its tables.")
     parser.add_argument("--minutes", type=float, default=60, help="begin no block after this many minutes; default 60")
     parser.add_argument("--workers", type=int, default=1, help="processes, each with one thread; default 1")
     parser.add_argument("--features", action="store_true", help="compute the features that the table lacks")
+    parser.add_argument("--switches", action="store_true", help="train forks whose lengths change at a step")
     parser.add_argument("--print", action="store_true", help="train nothing")
     arguments = parser.parse_args()
     table = StudyTable.read(*FAMILY_FILE)
     until = time.time() + 60 * arguments.minutes
     if not arguments.print:
         run_study_in_processes(table, planned_cells(), _tell, until, arguments.workers)
+    if arguments.switches:
+        run_switches(*SWITCH_FILE, _tell)
     if arguments.features:
         parents = {cell: table.parents(cell) for cell in planned_cells()}
         add_features(*FEATURE_FILE, parents, _tell, arguments.workers)
-    print("\n".join([*determinacy_lines(table), "", *forecast_lines(table)]))
+    print("\n".join([*determinacy_lines(table), "", *forecast_lines(table), "", *switch_lines()]))
 
 
 def _tell(line: str) -> None:

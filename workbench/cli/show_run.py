@@ -31,6 +31,8 @@ from workbench.table.run_verdicts import last_verdict_of
 from workbench.tasks.known_tasks import task_label
 from workbench.tasks.presented.question_limit import question_limit
 
+FORK_SHARES = (0.3, 0.6)
+"""Shares of training at which a fork is suggested, as in the determinacy study."""
 UNJUDGED = "in parentheses: no part of the verdict, as the first or last N tokens may give the answer away"
 
 
@@ -203,6 +205,26 @@ def why(console: Console, rows: Any, step: int, trained: int) -> None:
     if not rows.empty and (rows["step"] == step).any():
         sentence = told(diagnosis_sentence(rows, step=step, longest=trained))
         console.print(f"  {sentence}", highlight=False, markup=False)
+
+
+def when_decided(console: Console, run: Run, folder: Path) -> None:
+    """Print when the reach of runs of this kind is decided, by the determinacy study, and the command that forks it.
+
+    Args:
+        console: prints.
+        run: the run; nothing is printed for a run that was not trained here, or is itself a fork.
+        folder: the run as the user typed it.
+    """
+    from workbench.claims.determinacy.of_run import determinacy_of_kind
+
+    if not run.trained_here or "fork" in run.config["training"] or not run.steps:
+        return
+    kind = determinacy_of_kind(run.config)
+    what = "not known for this kind of run" if kind is None else kind.sentence
+    early, late = (min(run.steps, key=lambda step: abs(step - share * run.steps[-1])) for share in FORK_SHARES)
+    forks = ",".join(map(str, dict.fromkeys((early, late))))
+    line = f"when decided: {what}; fork it: lengthlens fork {folder} --at {forks} --children 3"
+    console.print(f"  {line}", highlight=False, markup=False)
 
 
 def behaviour(rows: Any, trained: int) -> Grid:

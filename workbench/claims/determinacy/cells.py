@@ -46,7 +46,7 @@ class StudyCell:
         name: its short name.
         task: name of the task.
         positions: name of the position encoding.
-        parameters: parameters of the task.
+        parameters: all parameters of the task, as a run stores them.
         schedule: the learning-rate schedule.
         parents: how many parents it has.
     """
@@ -60,10 +60,10 @@ class StudyCell:
 
     @property
     def words(self) -> str:
-        """The cell in words, e.g. ``bounded_dyck (ask=next, n=2), no positions``."""
-        parameters = ", ".join(f"{name}={value}" for name, value in sorted(self.parameters.items()))
+        """The cell in words, e.g. ``bounded_dyck (n=2), no positions``."""
+        depth = f" (n={self.parameters['n']})" if "n" in self.parameters else ""
         positions = "no positions" if self.positions == "none" else f"{self.positions} positions"
-        return f"{self.task}{f' ({parameters})' if parameters else ''}, {positions}"
+        return f"{self.task}{depth}, {positions}"
 
     def make_task(self) -> Task:
         """Return the task."""
@@ -115,18 +115,26 @@ class StudyCell:
         return replace(self, schedule=schedule, parents=PARENTS)
 
 
+_MEMBER = {"ask": "member", "misses": "mixed"}
+
+
+def _depth(n: int) -> dict[str, Any]:
+    """Parameters of bounded Dyck of a depth."""
+    return {"n": n, "ask": "next", "misses": "mixed"}
+
+
 HEADLINE = (
-    StudyCell("bounded_dyck_2-none", "bounded_dyck", "none", {"n": 2, "ask": "next"}, parents=HEADLINE_PARENTS),
-    StudyCell("abd_bc-rotary", "abd_bc", "rotary", parents=HEADLINE_PARENTS),
+    StudyCell("bounded_dyck_2-none", "bounded_dyck", "none", _depth(2), parents=HEADLINE_PARENTS),
+    StudyCell("abd_bc-rotary", "abd_bc", "rotary", _MEMBER, parents=HEADLINE_PARENTS),
 )
 """The two cells whose difference is the headline of the study."""
 CELLS = (
     *HEADLINE,
-    StudyCell("flip_flop-rotary", "flip_flop", "rotary"),
-    StudyCell("abd_bc-none", "abd_bc", "none"),
+    StudyCell("flip_flop-rotary", "flip_flop", "rotary", {"write_probability": 0.1, "read_probability": 0.1}),
+    StudyCell("abd_bc-none", "abd_bc", "none", _MEMBER),
     StudyCell("even_pairs-none", "even_pairs", "none"),
-    StudyCell("bounded_dyck_2-learned", "bounded_dyck", "learned", {"n": 2, "ask": "next"}),
-    StudyCell("bounded_dyck_3-none", "bounded_dyck", "none", {"n": 3, "ask": "next"}),
+    StudyCell("bounded_dyck_2-learned", "bounded_dyck", "learned", _depth(2)),
+    StudyCell("bounded_dyck_3-none", "bounded_dyck", "none", _depth(3)),
     StudyCell("dyck_1-none", "dyck_1", "none", {"ask": "next"}),
 )
 """The cells, in the order in which they are trained."""

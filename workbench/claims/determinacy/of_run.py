@@ -1,4 +1,4 @@
-"""What the determinacy study says about a run: when runs of its kind are decided."""
+"""What the determinacy study says about a run: when runs of its kind are decided. Needs no torch."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class KindDeterminacy:
         """When runs of this kind are decided, in one sentence."""
         families = next(iter(self.by_step.values())).families
         if all(result.label == TOO_UNIFORM for result in self.by_step.values()):
-            return f"runs of this kind reach about equally far (study of {families} families)"
+            return f"runs of this kind all reach about equally far ({families} families of runs with N = 16)"
         first, last = self.decided_from, self.last_undecided
         if first is None:
             when = f"not decided by step {max(self.by_step)}"
@@ -55,8 +55,8 @@ class KindDeterminacy:
         shown = self.by_step[max(self.by_step) if first is None else first]
         interval = f"{shown.value:.2f} [{shown.low:.2f}, {shown.high:.2f}]"
         return (
-            f"reach of this kind of run is {when} of {STEPS} ({families} families in a study with N = 16, determinacy "
-            f"{interval})"
+            f"in runs of this kind, reach is {when} of {STEPS} (determinacy {interval}, {families} families of runs "
+            "with N = 16)"
         )
 
 
@@ -78,9 +78,8 @@ def determinacy_of_kind(config: Mapping[str, Any]) -> KindDeterminacy | None:
 def _same_kind(cell: StudyCell, config: Mapping[str, Any]) -> bool:
     """Whether a run has a cell's task, positions, kind of model and schedule."""
     model, training, task = config["model"], config["training"], config["task"]
-    own = cell.make_task()
     return (
-        (task["name"], task.get("parameters", {})) == (own.name, own.parameters)
+        (task["name"], task.get("parameters", {})) == (cell.task, dict(cell.parameters))
         and model.get("architecture", "transformer") == "transformer"
         and _name(model.get("positions", "none")) == cell.positions
         and _name(model.get("ids", "arange")) == "arange"

@@ -31,6 +31,7 @@ class Determinacy:
         value: mean Pearson correlation of reach over all pairs of members of one family, across families.
         low, high: limits of its 95 % interval, by resampling families.
         p: share of random assignments of children to parents with at least this correlation.
+        chance: the 97.5 % quantile of the correlation under random assignments.
         families: number of families.
         spread: standard deviation of reach over parents.
         ceiling: correlation of two evaluations of the same parents, the largest value that can be expected.
@@ -41,6 +42,7 @@ class Determinacy:
     low: float
     high: float
     p: float
+    chance: float
     families: int
     spread: float
     ceiling: float
@@ -78,8 +80,9 @@ def determinacy(members: ArrayLike, parent_again: ArrayLike, seed: int = 0, resa
     p = (1 + int((shuffled >= value).sum())) / (1 + resamples)
     spread = float(reach[:, 0].std(ddof=1))
     ceiling = mean_correlation(np.stack([reach[:, 0], again], axis=1))
+    chance = float(np.quantile(shuffled, (1 + LEVEL) / 2))
     return Determinacy(
-        value, float(low), float(high), p, len(reach), spread, ceiling, _label(low, high, spread, ceiling)
+        value, float(low), float(high), p, chance, len(reach), spread, ceiling, _label(low, high, spread, ceiling)
     )
 
 

@@ -86,7 +86,7 @@ def print_run(opened: Run, folder: Path, table: Table, step: int | None) -> None
 
     from workbench.cli.run_tables import behaviour_rows, is_prompted
     from workbench.cli.show_in_context import in_context_curve, in_context_verdict
-    from workbench.cli.show_run import behaviour, beside, head, steps, verdict, why
+    from workbench.cli.show_run import behaviour, beside, head, steps, verdict, when_decided, why
     from workbench.core.failures import isolated
     from workbench.table.damage import blaming_damage, damage
 
@@ -110,6 +110,7 @@ def print_run(opened: Run, folder: Path, table: Table, step: int | None) -> None
         verdict(console, at_step, chosen, opened.trained_length, None if opened.weightless else folder)
         beside(console, rows, chosen)
         why(console, table.frame(measurement="diagnosis"), chosen, opened.trained_length)
+        when_decided(console, opened, folder)
         console.print(behaviour(at_step, opened.trained_length))
         console.print(steps(rows, opened))
     for problem in problems:

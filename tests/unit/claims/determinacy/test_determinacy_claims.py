@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from workbench.claims.claim import Claim
 from workbench.claims.claim_on_function import claim_of
-from workbench.claims.determinacy import forecast_rows, of_run
+from workbench.claims.determinacy import forecast_rows
 from workbench.claims.determinacy.cells import FORK_STEPS, StudyCell, cell_named, planned_cells
 from workbench.claims.determinacy.families import determinacy_by_step, families_at
 from workbench.claims.determinacy.forecast_rows import CellForecast
 from workbench.claims.determinacy.of_run import KindDeterminacy, determinacy_of_kind
 from workbench.claims.determinacy.statistics import determinacy, difference_of_means, paired_difference
+from workbench.claims.determinacy.study import StudyTable
 from workbench.claims.suites import own_determinacy
 from workbench.claims.verdict_rule import judge
 
@@ -130,13 +132,16 @@ def test_differences_of_determinacy_by_hand() -> None:
 def test_the_kind_of_a_run_and_its_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run of the study has its own kind; another task, schedule or position encoding has none."""
     rows = rows_of(lambda cell, step: 0.2 if step < 300 else 0.98)
-    monkeypatch.setattr(of_run.StudyTable, "read", classmethod(lambda cls, *file: of_run.StudyTable(*file, rows)))
+    table = StudyTable(Path(), "", rows)
+    monkeypatch.setattr(StudyTable, "read", staticmethod(lambda *file: table))
     config = cell_named("flip_flop-rotary").config(7).as_json()
     kind = determinacy_of_kind(config)
     assert kind is not None
     assert kind.cell.name == "flip_flop-rotary"
     assert (kind.last_undecided, kind.decided_from) == (200, 300)
-    assert "is decided between step 200 and step 300 of 500 (48 families in a study with N = 16" in kind.sentence
+    assert (
+        "in runs of this kind, reach is decided between step 200 and step 300 of 500 (determinacy 0.9" in kind.sentence
+    )
     for part, name, value in (
         ("training", "rate_law", "linear"),
         ("task", "name", "parity"),
@@ -144,6 +149,11 @@ def test_the_kind_of_a_run_and_its_sentence(monkeypatch: pytest.MonkeyPatch) -> 
     ):
         other = {**config, part: {**config[part], name: value}}
         assert determinacy_of_kind(other) is None
+
+
+def test_cells_state_all_parameters_as_a_run_stores_them() -> None:
+    for cell in planned_cells():
+        assert cell.config(0).as_json()["task"] == {"name": cell.task, "parameters": dict(cell.parameters)}
 
 
 def test_sentences_of_kinds_that_are_always_or_never_decided() -> None:
@@ -155,5 +165,5 @@ def test_sentences_of_kinds_that_are_always_or_never_decided() -> None:
     uniform = determinacy(0.001 * rng.normal(size=(30, 4)), rng.normal(size=30))
     assert "is decided by step 150 of 500" in KindDeterminacy(cell, {150: decided, 300: decided}).sentence
     assert uniform.label == "too uniform"
-    assert "reach about equally far" in KindDeterminacy(cell, {150: uniform, 300: uniform}).sentence
+    assert "all reach about equally far" in KindDeterminacy(cell, {150: uniform, 300: uniform}).sentence
     assert "is not decided by step 300 of 500" in KindDeterminacy(cell, {150: decided, 300: undecided}).sentence

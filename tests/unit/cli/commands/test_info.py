@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from workbench.cli.commands.info import info
+from workbench.cli.show_run import when_decided
 from workbench.models.handmade.transformers import majority
 from workbench.runs.errors import RunError
 from workbench.table.schema import row
@@ -201,3 +204,29 @@ def test_where_an_answer_is_one_token_nothing_is_said_of_whole_answers(
 ) -> None:
     measured(run, {300: ("scale-robust", "")})
     assert "whole answers" not in shown(run, capsys)
+
+
+def decided(run: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, sentence: str = "") -> str:
+    """What is printed of when runs of a kind are decided."""
+    kind = SimpleNamespace(sentence=sentence) if sentence else None
+    monkeypatch.setattr("workbench.claims.determinacy.of_run.determinacy_of_kind", lambda config: kind)
+    when_decided(Console(width=200), run, Path("runs/mine"))
+    return capsys.readouterr().out.strip()
+
+
+def test_when_reach_is_decided_stands_with_the_command_that_forks(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The suggested steps are the checkpoints nearest to 0.3 and 0.6 of training."""
+    run = SimpleNamespace(trained_here=True, config={"training": {}}, steps=(0, 90, 130, 200, 330, 400))
+    fork = "fork it: lengthlens fork runs/mine --at 130,200 --children 3"
+    assert decided(run, capsys, monkeypatch, "decided by step 150") == f"when decided: decided by step 150; {fork}"
+    assert decided(run, capsys, monkeypatch) == f"when decided: not known for this kind of run; {fork}"
+    run.config["training"]["fork"] = {"run": "a", "step": 3}
+    assert decided(run, capsys, monkeypatch) == ""
+
+
+def test_of_a_compiled_run_nothing_is_decided(
+    run: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert decided(run, capsys, monkeypatch) == ""
