@@ -227,6 +227,7 @@ def test_when_reach_is_decided_stands_with_the_command_that_forks(
 
 
 def test_of_a_compiled_run_nothing_is_decided(
-    run: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    run = SimpleNamespace(trained_here=False, config={"training": {"compiled": "majority"}}, steps=(0, 1))
     assert decided(run, capsys, monkeypatch) == ""
