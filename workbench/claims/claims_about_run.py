@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
+from workbench.claims.gate_horizon import gate_horizon_note
 from workbench.claims.readable import prediction_text
 from workbench.claims.suites.registry import SUITES
 from workbench.claims.trained_cells import TrainedCell
@@ -21,12 +23,15 @@ def describe(
     ids: str = "arange",
     source: Mapping[str, str] | None = None,
     architecture: str = "transformer",
+    model: Mapping[str, Any] | None = None,
+    training: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return what theory predicts for a run, and the claims that concern runs like this one.
 
     Args:
         task, parameters, positions, ids, source, architecture: see
             :func:`workbench.theory.prediction.as_data.describe`.
+        model, training: these sections of the run's config; None if there is no run.
 
     Returns:
         JSON: what that function does, and ``claims`` (see :func:`claims_about`); a task of a file has none.
@@ -36,6 +41,8 @@ def describe(
         TaskError: for a task that does not exist.
     """
     prediction = as_data.describe(task, parameters, positions, ids, source=source, architecture=architecture)
+    if (note := gate_horizon_note(model or {}, training)) is not None and "notes" in prediction:
+        prediction["notes"] = [*prediction["notes"], asdict(note)]
     prediction["claims"] = []
     with isolated(lambda _: None, "claims"):  # a prediction stands without them
         prediction["claims"] = [] if source else claims_about(task, parameters, positions, ids, architecture)

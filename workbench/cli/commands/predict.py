@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,6 +13,7 @@ from workbench.cli.errors import UsageError
 from workbench.cli.options import assignments, completing_tasks
 from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, printed, refuse_both
 from workbench.cli.output.table_kinds import PREDICTIONS
+from workbench.cli.predicted_run import is_run, prediction_for_run
 from workbench.cli.table_text import on_one_line
 from workbench.core.errors import shown
 from workbench.core.names import STATE_SPACE_MODELS
@@ -33,7 +35,8 @@ def predict(
         str | None,
         typer.Argument(
             metavar="[TASK]",
-            help="Predict for this task. Names of the literature also work (tomita_4, D_12, unique-copy).",
+            help="Predict for this task, or for the task and model of this run. Names of the literature also work "
+            "(tomita_4, D_12, unique-copy).",
             autocompletion=completing_tasks,
         ),
     ] = None,
@@ -117,7 +120,12 @@ def predict(
         raise UsageError(
             "a state-space model has no position encoding; leave out --positions, --ids and --set positions.*"
         )
-    if task is not None and ".py" in task:
+    run = Path(task) if task is not None and is_run(task) else None
+    if run is not None and (parameters or sizes or positions or ids or architecture != "transformer"):
+        raise UsageError(
+            f"{run} is a run, whose task and model are known; leave out --set, --positions, --ids and --architecture"
+        )
+    if task is not None and run is None and ".py" in task:
         refuse_no_task(task)
     from rich.console import Console
 
@@ -126,10 +134,15 @@ def predict(
 
     console = Console()
     read = CONVENTIONS[acceptance]
-    predictions = [
-        predict_task(str(task), at, read, **parameters) if regex is None else predict_regex(regex, at, read, alphabet)
-        for at in _asked(architecture, positions, ids, sizes)
-    ]
+    if run is not None:
+        predictions = [prediction_for_run(run, read)]
+    else:
+        predictions = [
+            predict_task(str(task), at, read, **parameters)
+            if regex is None
+            else predict_regex(regex, at, read, alphabet)
+            for at in _asked(architecture, positions, ids, sizes)
+        ]
     rows = [prediction_row(prediction) for prediction in predictions]
     if printed("predict", [OutputTable(PREDICTIONS, rows)], as_json, as_csv):
         return

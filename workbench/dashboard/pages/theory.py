@@ -101,7 +101,8 @@ def _aria_label(name: str) -> dict[str, Any]:
 
 def ask(context: Context, run: RunView) -> str:
     """Request the prediction for a run's task and positions from the worker; returns the key of the job."""
-    return context.worker.submit(DESCRIBE, subject(run), slot="theory")
+    whole = {name: run.config[name] for name in ("model", "training")}
+    return context.worker.submit(DESCRIBE, {**subject(run), **whole}, slot="theory")
 
 
 def observed(run: RunView, verdict: str) -> list[Any]:

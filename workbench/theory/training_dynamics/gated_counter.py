@@ -15,6 +15,7 @@ compare the formulas with training: ``lengthlens reproduce dynamics-exact``.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Literal, get_args
 
 import numpy as np
@@ -26,6 +27,8 @@ from workbench.theory.errors import TheoryError
 
 Gate = Literal["sigmoid", "free"]
 GATES: tuple[Gate, ...] = get_args(Gate)
+ADAM_EPSILON = 1e-8
+"""What PyTorch's AdamW adds to the root of the mean square."""
 START = 0.5
 """Gap at the start: the gate is one half."""
 ERROR = 0.01
@@ -266,6 +269,59 @@ def horizon_of_gated_counter(
         horizon_of_gap(1.0, error)
         return math.inf
     return horizon_of_gap(gap, error)
+
+
+def horizon_after_training(
+    trained_length: int,
+    rates: Iterable[float],
+    *,
+    optimizer: str = "adamw",
+    betas: tuple[float, float] = (0.9, 0.999),
+    momentum: float = 0.0,
+    start_gap: float = START,
+    error: float = ERROR,
+) -> float:
+    """Return the horizon of a counter with a sigmoid gate after the steps of a run, on the exact gradient.
+
+    The formulas above hold after many steps. This function takes each step, so it also holds for short training and
+    for schedules of the learning rate. Weight decay is left out.
+
+    Args:
+        trained_length: ``N``, at least 2; training lengths are uniform on ``1..N``.
+        rates: the learning rate of each step, at least 0.
+        optimizer: ``adamw`` or ``sgd``.
+        betas: memories of Adam's two averages.
+        momentum: of SGD, from 0 to below 1.
+        start_gap: the gap before the first step, above 0 and below 1.
+        error: relative squared error at the horizon.
+
+    Returns:
+        The horizon in tokens.
+
+    Raises:
+        TheoryError: if an argument is outside its range.
+    """
+    if optimizer not in ("adamw", "sgd"):
+        raise TheoryError(f"there is no counter trained by the optimizer {optimizer!r}; choose adamw or sgd")
+    if not (0 <= momentum < 1 and 0 <= betas[0] < 1 and 0 <= betas[1] < 1):
+        raise TheoryError(f"memories are at least 0 and below 1, not {momentum}, {betas[0]} and {betas[1]}")
+    if not 0 < start_gap < 1:
+        raise TheoryError(f"a gate starts with a gap above 0 and below 1, not {start_gap}")
+    theta, mean, square = math.log(1 / start_gap - 1), 0.0, 0.0
+    for step, rate in enumerate(rates, start=1):
+        if not rate >= 0:
+            raise TheoryError(f"a learning rate must be 0 or more, not {rate}")
+        gap = 1 / (1 + math.exp(theta))
+        slope = loss_slope(gap, trained_length) * gap * (1 - gap)
+        if optimizer == "sgd":
+            mean = momentum * mean + slope
+            theta += rate * mean
+        else:
+            mean += (1 - betas[0]) * (slope - mean)
+            square += (1 - betas[1]) * (slope**2 - square)
+            corrected = math.sqrt(square / (1 - betas[1] ** step)) + ADAM_EPSILON
+            theta += rate * mean / (1 - betas[0] ** step) / corrected
+    return horizon_of_gap(1 / (1 + math.exp(theta)), error)
 
 
 def adam_gate_rate(rate: float, beta1: float = 0.9, beta2: float = 0.999) -> float:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
 
+from tests.support.places import ROOT
 from workbench.cli.errors import say
 from workbench.cli.main import app
 from workbench.cli.new_task import TEMPLATE
@@ -118,3 +121,27 @@ def test_a_program_that_is_too_deep_to_be_written_is_told_so(output: Output) -> 
     text = output("--regex", "(aaaaaaaaa|aaaaaaaaaa)*", "--positions", "none", "--program")
     assert "positions none: guaranteed" in text
     assert "the program is not written out: the line" in text
+
+
+GALLERY = ROOT / "checkpoints" / "gallery"
+
+
+def test_a_run_gives_its_task_and_model(output: Output) -> None:
+    text = output(str(GALLERY / "majority_nope_s0"))
+    assert text == output("majority", "--positions", "none")
+    refused = output(str(GALLERY / "majority_nope_s0"), "--positions", "rotary")
+    assert "is a run, whose task and model are known; leave out --set, --positions, --ids and --architecture" in refused
+
+
+def test_a_state_space_run_gets_the_horizon_of_its_steps(
+    output: Output, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = json.loads((GALLERY / "majority_nope_s0" / "run.json").read_text(encoding="utf-8"))
+    gates = {"architecture": "ssm", "gates": "nonnegative", "dt_min": 0.01, "dt_max": 0.01}
+    training = {**config["training"], "curriculum": {"law": "uniform", "low": 1, "high": 31}}
+    run = SimpleNamespace(config={**config, "model": gates, "training": training})
+    monkeypatch.setattr("workbench.runs.run.Run.open", lambda folder: run)
+    (tmp_path / "run.json").touch()
+    text = " ".join(output(str(tmp_path)).split())
+    assert "majority · state-space model, nonnegative gates" in text
+    assert "a counter with one sigmoid gate that starts at 0.99, in the middle of this model's gates" in text

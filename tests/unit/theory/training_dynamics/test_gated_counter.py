@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from workbench.theory.training_dynamics import (
     error_at_multiple,
     error_of_scaled_gap,
     gate_gap,
+    horizon_after_training,
     horizon_of_gap,
     horizon_of_gated_counter,
     loss_slope,
@@ -144,3 +146,34 @@ def test_the_rate_under_adam_is_that_of_adam_on_a_square() -> None:
 def test_a_failed_assumption_is_named(call: Callable[[], float], said: str) -> None:
     with pytest.raises(TheoryError, match=said):
         call()
+
+
+@pytest.mark.parametrize("beta2", [0.99, 0.999])
+def test_the_horizon_after_training_is_that_of_the_trained_counter(beta2: float) -> None:
+    """PyTorch's AdamW on the exact gradient, with another implementation of the step."""
+    from workbench.claims.exact.gated_counter_training import gaps_with_adam
+
+    for steps, gap in zip((50, 400), gaps_with_adam(8, (50, 400), rate=0.02, beta2=beta2), strict=True):
+        found = horizon_after_training(8, [0.02] * steps, betas=(0.9, beta2))
+        assert found == pytest.approx(horizon_of_gap(gap), rel=1e-4)
+
+
+def test_the_horizon_after_sgd_is_that_of_the_formula() -> None:
+    """After a time of 1,000; momentum multiplies the time. A rate of 0 changes nothing."""
+    formula = horizon_of_gated_counter(16, 1000.0)
+    assert horizon_after_training(16, [0.5] * 2000, optimizer="sgd") == pytest.approx(formula, rel=0.02)
+    heavy = horizon_after_training(16, [0.05] * 2000 + [0.0] * 300, optimizer="sgd", momentum=0.9)
+    assert heavy == pytest.approx(formula, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"optimizer": "lion"}, "choose adamw or sgd"),
+        ({"momentum": 1.0}, "below 1"),
+        ({"rates": [-1.0]}, "0 or more"),
+    ],
+)
+def test_settings_that_no_counter_has_are_refused(arguments: dict[str, Any], problem: str) -> None:
+    with pytest.raises(TheoryError, match=problem):
+        horizon_after_training(16, **{"rates": [0.1], **arguments})
