@@ -18,7 +18,7 @@ ARGUMENTS = {
     "LOOK_AT_ALL_HEADS": {"run_path", "step", "sequence", "progress"},
     "READ_SEQUENCE": {"run_path", "step", "sequence", "edits"},
     "FIND_WRONG_STRINGS": {"run_path", "step", "length", "law", "repair"},
-    "DESCRIBE": {"task", "parameters", "positions", "ids", "source"},
+    "DESCRIBE": {"task", "parameters", "positions", "ids", "source", "architecture", "model", "training"},
     "DESCRIBE_ALL": {"subjects"},
 }
 """Some of what the dashboard hands over."""
