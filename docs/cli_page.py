@@ -69,6 +69,7 @@ EXAMPLES: dict[str, str] = {
     "report": "lengthlens report checkpoints/ff -o page.html",
     "publish": "lengthlens publish checkpoints -o site/",
     "export": "lengthlens export checkpoints/ff --to hub/ff",
+    "cite": "lengthlens cite parity DX01",
     "rename": "lengthlens rename checkpoints/ff ff-baseline",
     "rm": "lengthlens rm checkpoints/ff",
     "fetch": "lengthlens fetch s3://bucket/study --out study",

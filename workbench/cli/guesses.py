@@ -21,6 +21,8 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "remove": ("rm",),
     "delete": ("rm",),
     "mv": ("rename",),
+    "bibtex": ("cite",),
+    "citation": ("cite",),
     "move": ("rename",),
 }
 """Another name of a command -> the words that it stands for."""

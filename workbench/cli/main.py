@@ -52,6 +52,7 @@ COMMANDS: Mapping[str, str] = {
     "new": "workbench.cli.commands.new:new",
     "predict": "workbench.cli.commands.predict:predict",
     "reproduce": "workbench.cli.commands.reproduce:reproduce",
+    "cite": "workbench.cli.commands.cite:cite",
     "report": "workbench.cli.commands.sharing.report:report",
     "publish": "workbench.cli.commands.sharing.publish:publish",
     "export": "workbench.cli.commands.sharing.export:export",
