@@ -1,4 +1,4 @@
-"""What the exactly solved counter with a forgetting gate says of a run: up to which length its steps would suffice."""
+"""How far a counter with a forgetting gate would count right after the steps of a run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SOURCE = "our formulas, claims DX06 to DX10 and docs/dynamics.md"
 
 
 def gate_horizon_note(model: Mapping[str, Any], training: Mapping[str, Any] | None) -> Note | None:
-    """Return a remark with the horizon of a counter that trains with a run's steps, rates and optimizer.
+    """Return a remark on how far a counter would count right that trains with a run's steps, rates and optimizer.
 
     Args:
         model: the section ``model`` of the run's config.

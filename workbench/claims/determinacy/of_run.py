@@ -1,4 +1,4 @@
-"""What the determinacy study says about a run: when runs of its kind are decided. Needs no torch."""
+"""When runs of the same kind as a run are decided, by the determinacy study. Needs no torch."""
 
 from __future__ import annotations
 

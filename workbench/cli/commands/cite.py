@@ -21,7 +21,7 @@ def cite(
         list[str] | None,
         typer.Argument(
             metavar="[NAME]...",
-            help="Also cite the papers behind this run, task, claim or suite of claims. Repeatable.",
+            help="Add the papers behind this run, task, claim or suite of claims. Repeatable.",
         ),
     ] = None,
 ) -> None:
@@ -64,4 +64,4 @@ def _claims_behind(name: str) -> list[Claim]:
     except ClaimError:
         ids = [claim.id for suite in SUITES.values() for claim in suite.claims]
         near = nearest(name, [*TASKS, *SUITES, *ids])
-        raise UsageError(f"{shown(name)} is no run, task, claim or suite of claims; {near}") from None
+        raise UsageError(f"{shown(name)} is not the name of a run, task, claim or suite of claims; {near}") from None
