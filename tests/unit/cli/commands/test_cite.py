@@ -63,4 +63,6 @@ def test_a_task_and_a_run_add_the_papers_of_claims_with_such_runs(output: Output
 
 
 def test_another_name_gets_the_nearest(output: Output) -> None:
-    assert "error: 'paritty' is not the name of a run, task, claim or suite of claims; did you mean parity" in output("paritty")
+    assert "error: 'paritty' is not the name of a run, task, claim or suite of claims; did you mean parity" in output(
+        "paritty"
+    )
