@@ -8,11 +8,12 @@ from verdict_figures import BLUE, GREY, INK, LIGHT, ORANGE, PICTURES, line, pict
 
 from workbench.claims.determinacy.cells import CELLS, FORK_STEPS, STEPS, StudyCell
 from workbench.claims.determinacy.families import determinacy_by_step
+from workbench.claims.determinacy.feature_table import FEATURE_FILE, read_features
 from workbench.claims.determinacy.forecast_rows import CellForecast, first_step_forecasts, forecasts_by_cell
 from workbench.claims.determinacy.statistics import DECIDED, DECIDED_FROM, TOO_UNIFORM, Determinacy
 from workbench.claims.determinacy.study import FAMILY_FILE, StudyTable
 
-COLUMNS, PANEL, GAP, TOP, LEFT, DOWN = 4, 150.0, 38.0, 92.0, 52.0, 130.0
+COLUMNS, PANEL, GAP, TOP, LEFT, DOWN = 4, 170.0, 38.0, 92.0, 52.0, 130.0
 ROW = DOWN + 74
 LOWEST, HIGHEST = -0.4, 1.0
 SHOWN_SHARES = (0.0, 0.3, 0.6, 0.8)
@@ -29,23 +30,23 @@ def determinacy_figure() -> str:
         text(10, 62, "Decided: the interval is above the dashed line. Grey band: forks assigned to runs at random.",
              GREY, "start"),
     ]  # fmt: skip
-    for place, cell in enumerate(CELLS):
+    trained = [cell for cell in CELLS if determinacy_by_step(rows, cell)]
+    for place, cell in enumerate(trained):
         left = LEFT + place % COLUMNS * (PANEL + GAP)
         top = TOP + 22 + place // COLUMNS * ROW
         parts += _panel(cell, rows, left, top, named=place % COLUMNS == 0)
-    bottom = TOP + 22 + ROW + DOWN + 62
-    parts += [
-        text(LEFT, bottom, "blue: falling learning rate (cosine)", BLUE, "start"),
-        text(LEFT + 260, bottom, "orange: constant learning rate", ORANGE, "start"),
-    ]
-    return picture(width, round(bottom + 16), "Determinacy over the step of the fork for eight kinds of run", parts)
+    bottom = TOP + 22 + (len(trained) - 1) // COLUMNS * ROW + DOWN + 62
+    parts.append(text(LEFT, bottom, "blue: falling learning rate (cosine); hollow: too uniform", BLUE, "start"))
+    if any(determinacy_by_step(rows, cell.with_schedule("constant")) for cell in trained):
+        parts.append(text(LEFT + 420, bottom, "orange: constant learning rate", ORANGE, "start"))
+    return picture(width, round(bottom + 16), "Determinacy over the step of the fork for several kinds of run", parts)
 
 
 def _panel(cell: StudyCell, rows: Sequence[Mapping[str, object]], left: float, top: float, named: bool) -> list[str]:
     """One kind of run, at both learning-rate schedules where both were trained."""
 
     def across(step: float) -> float:
-        return left + PANEL * (step - 100) / (STEPS - 100)
+        return left + PANEL * (step - 130) / 290
 
     def down(value: float) -> float:
         return top + DOWN * (HIGHEST - value) / (HIGHEST - LOWEST)
@@ -137,6 +138,8 @@ FIGURES: dict[str, Callable[[], str]] = {
 def main() -> None:
     """Write both figures."""
     for name, draw in FIGURES.items():
+        if name == "determinacy-forecasts.svg" and not read_features(*FEATURE_FILE):
+            continue
         (PICTURES / name).write_text(draw(), encoding="utf-8")
         print(PICTURES / name)
 
