@@ -87,7 +87,9 @@ def plan(claims: Sequence[tuple[Suite, Claim]], folder: Path, seeds: int | None 
 def _whole(claim: Claim, stored: Mapping[str, Evidence], runs: RunTable) -> bool:
     """Whether all rows of a claim are there."""
     evidence = current_evidence(claim, stored)
-    return evidence is not None and evidence.complete and not missing_runs(planned_runs(claim.cells), runs)
+    if evidence is None or not evidence.complete or not (evidence.rows or claim.cells):
+        return False
+    return not missing_runs(planned_runs(claim.cells), runs)
 
 
 def reproduce(
