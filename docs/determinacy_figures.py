@@ -8,9 +8,10 @@ from verdict_figures import BLUE, GREY, INK, LIGHT, ORANGE, PICTURES, line, pict
 
 from workbench.claims.determinacy.cells import CELLS, FORK_STEPS, STEPS, StudyCell
 from workbench.claims.determinacy.families import determinacy_by_step
-from workbench.claims.determinacy.feature_table import FEATURE_FILE, read_features
+from workbench.claims.determinacy.feature_table import FEATURE_FILE
 from workbench.claims.determinacy.forecast_rows import CellForecast, first_step_forecasts, forecasts_by_cell
 from workbench.claims.determinacy.statistics import DECIDED, DECIDED_FROM, TOO_UNIFORM, Determinacy
+from workbench.claims.determinacy.stored_rows import read_rows
 from workbench.claims.determinacy.study import FAMILY_FILE, StudyTable
 
 COLUMNS, PANEL, GAP, TOP, LEFT, DOWN = 4, 170.0, 38.0, 92.0, 52.0, 130.0
@@ -138,7 +139,7 @@ FIGURES: dict[str, Callable[[], str]] = {
 def main() -> None:
     """Write both figures."""
     for name, draw in FIGURES.items():
-        if name == "determinacy-forecasts.svg" and not read_features(*FEATURE_FILE):
+        if name == "determinacy-forecasts.svg" and not read_rows(*FEATURE_FILE):
             continue
         (PICTURES / name).write_text(draw(), encoding="utf-8")
         print(PICTURES / name)

@@ -19,6 +19,7 @@ from workbench.claims.determinacy.forecast_rows import (
     forecasts_by_cell,
     pooled_forecast,
 )
+from workbench.claims.determinacy.stored_rows import read_rows
 from workbench.claims.determinacy.study import FAMILY_FILE, StudyTable, run_study_in_processes
 from workbench.claims.determinacy.switches import (
     DIRECTIONS,
@@ -27,7 +28,6 @@ from workbench.claims.determinacy.switches import (
     SWITCH_STEPS,
     bracket,
     change_by_step,
-    read_switches,
     run_switches,
 )
 
@@ -70,7 +70,7 @@ def _forecast_line(one: CellForecast) -> str:
 
 def switch_lines() -> list[str]:
     """The table of forks whose lengths change, as lines of Markdown."""
-    rows = read_switches(*SWITCH_FILE)
+    rows = read_rows(*SWITCH_FILE)
     found = [f"| runs | direction | {' | '.join(map(str, SWITCH_STEPS))} | last step with a change |"]
     found.append("|---|---|" + "---|" * (len(SWITCH_STEPS) + 1))
     for cell in SWITCH_CELLS:

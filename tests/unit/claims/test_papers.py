@@ -24,6 +24,7 @@ OWN = {
     "TR06",
     "PP13",
     *(f"DX{number:02d}" for number in range(1, 11)),
+    *(f"DF{number:02d}" for number in range(1, 7)),
     *(f"DB{number:02d}" for number in range(1, 6)),
 }
 """Claims that no paper makes."""

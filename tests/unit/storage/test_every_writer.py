@@ -17,7 +17,7 @@ EXEMPT = {
     "workbench/table/parquet.py:write_file pyarrow.parquet.ParquetWriter": STREAM,
     "workbench/training/trainer.py:_log_bytes pyarrow.parquet.write_table": STREAM,
     "workbench/training/forks.py:_log_until pyarrow.parquet.write_table": STREAM,
-    "workbench/claims/determinacy/study.py:add pyarrow.parquet.write_table": STREAM,
+    "workbench/claims/determinacy/stored_rows.py:write_rows pyarrow.parquet.write_table": STREAM,
     "workbench/dashboard/downloads.py:to_parquet .to_parquet": STREAM,
     "workbench/jobs/job_process.py:run_jobs_from_input os.fdopen": "the pipes of a worker process",
     "workbench/cli/error_log.py:emit os.replace": "as emit .mkdir",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import multiprocessing
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -11,12 +10,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from workbench.claims.determinacy.cells import FORK_STEPS, StudyCell
 from workbench.claims.determinacy.families import Rows
-from workbench.storage.atomic import write_atomic
+from workbench.claims.determinacy.stored_rows import read_rows, write_rows
 
 FEATURE_FILE = Path(__file__).parent, "features.parquet"
 """Folder and name of the published table."""
@@ -32,12 +30,6 @@ SCHEMA = pa.schema(
         ("value", pa.float64()),
     ]
 )
-
-
-def read_features(folder: Path, name: str) -> list[dict[str, Any]]:
-    """Return the rows of a table of features; a missing file has none."""
-    file = folder / name
-    return pq.read_table(file).to_pylist() if file.exists() else []
 
 
 def features_by_run(rows: Rows, cell: StudyCell, step: int, names: list[str]) -> dict[int, NDArray[np.float64]]:
@@ -70,7 +62,7 @@ def add_features(
         tell: receives a line when a cell ends.
         workers: processes.
     """
-    rows = read_features(folder, name)
+    rows = read_rows(folder, name)
     done = {(row["cell"], row["schedule"]) for row in rows}
     cells = [cell for cell, seeds in parents.items() if seeds and (cell.name, cell.schedule) not in done]
     context = multiprocessing.get_context("spawn")
@@ -78,9 +70,7 @@ def add_features(
         running = {pool.submit(cell_features, cell, parents[cell]): cell for cell in cells}
         for job in as_completed(running):
             rows += job.result()
-            file = io.BytesIO()
-            pq.write_table(pa.Table.from_pylist(rows, schema=SCHEMA), file, compression="zstd")
-            write_atomic(folder, name, file.getvalue())
+            write_rows(folder, name, rows, SCHEMA)
             cell = running[job]
             tell(f"{cell.name}, {cell.schedule}: features of {len(parents[cell])} runs")
 

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from workbench.claims.determinacy.cells import FORK_STEPS, StudyCell, planned_cells
 from workbench.claims.determinacy.families import Rows, determinacy_at, families_at
-from workbench.claims.determinacy.feature_table import FEATURE_FILE, FIRST, features_by_run, read_features
+from workbench.claims.determinacy.feature_table import FEATURE_FILE, FIRST, features_by_run
 from workbench.claims.determinacy.features import FEATURES, FIRST_STEP
 from workbench.claims.determinacy.forecasts import Forecast, best_forecast, holm
+from workbench.claims.determinacy.stored_rows import read_rows
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ def forecasts_by_cell(families: Rows) -> list[CellForecast] | None:
     Args:
         families: the rows of the study.
     """
-    rows = read_features(*FEATURE_FILE)
+    rows = read_rows(*FEATURE_FILE)
     names = list(FEATURES)
     found: list[CellForecast] = []
     for cell in planned_cells():
@@ -70,7 +71,7 @@ def first_step_forecasts(families: Rows) -> list[CellForecast] | None:
     Args:
         families: the rows of the study.
     """
-    rows = read_features(*FEATURE_FILE)
+    rows = read_rows(*FEATURE_FILE)
     names = list(FIRST_STEP)
     found: list[CellForecast] = []
     for cell in planned_cells():
@@ -89,7 +90,7 @@ def pooled_forecast(families: Rows, step: int) -> tuple[str, Forecast] | None:
         families: the rows of the study.
         step: a fork step, or 0 for the scores of the first step.
     """
-    rows = read_features(*FEATURE_FILE)
+    rows = read_rows(*FEATURE_FILE)
     names = list(FIRST_STEP if step == FIRST else FEATURES)
     groups = [_group(rows, families, cell, step, step or FORK_STEPS[0], names) for cell in planned_cells()]
     known = [group for group in groups if group is not None]

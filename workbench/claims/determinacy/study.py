@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import multiprocessing
 import queue
 import time
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from workbench.claims.determinacy.cells import (
     CHILDREN,
@@ -26,10 +24,10 @@ from workbench.claims.determinacy.cells import (
     TRAINED_PARENTS,
     StudyCell,
 )
+from workbench.claims.determinacy.stored_rows import read_rows, write_rows
 from workbench.core.names import MATCHED
 from workbench.core.reach import REACH_MULTIPLES
 from workbench.core.seeds import seed_of
-from workbench.storage.atomic import write_atomic
 
 if TYPE_CHECKING:
     from workbench.training.stacked import RunState
@@ -82,8 +80,7 @@ class StudyTable:
     @classmethod
     def read(cls, folder: Path, name: str) -> StudyTable:
         """Read a file; a missing file has no rows."""
-        file = folder / name
-        return cls(folder, name, pq.read_table(file).to_pylist() if file.exists() else [])
+        return cls(folder, name, read_rows(folder, name))
 
     def has(self, cell: StudyCell, step: int, child: int) -> bool:
         """Return whether the runs of a cell, a fork step and a child number are there (0 and 0: the parents)."""
@@ -108,9 +105,7 @@ class StudyTable:
     def add(self, rows: Sequence[dict[str, Any]]) -> None:
         """Add rows and write the file."""
         self.rows = [*self.rows, *rows]
-        file = io.BytesIO()
-        pq.write_table(pa.Table.from_pylist(self.rows, schema=SCHEMA), file, compression="zstd")
-        write_atomic(self.folder, self.name, file.getvalue())
+        write_rows(self.folder, self.name, self.rows, SCHEMA)
 
 
 class _SentRows(StudyTable):

@@ -8,7 +8,6 @@ down before the first run.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from workbench.claims.determinacy.cells import LONGEST, STEPS, StudyCell, cell_named
+from workbench.claims.determinacy.stored_rows import read_rows, write_rows
 from workbench.core.seeds import seed_of
-from workbench.storage.atomic import write_atomic
 
 if TYPE_CHECKING:
     from workbench.training.config import RunConfig
@@ -132,19 +130,6 @@ def _rows(
     ]
 
 
-def read_switches(folder: Path, name: str) -> list[dict[str, Any]]:
-    """Return the rows of a table; a missing file has none."""
-    file = folder / name
-    return pq.read_table(file).to_pylist() if file.exists() else []
-
-
-def write_switches(folder: Path, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write the rows of a table."""
-    file = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(list(rows), schema=SCHEMA), file, compression="zstd")
-    write_atomic(folder, name, file.getvalue())
-
-
 def run_switches(folder: Path, name: str, tell: Callable[[str], None]) -> None:
     """Train the cells that the table lacks; each cell is stored when it ends.
 
@@ -153,9 +138,9 @@ def run_switches(folder: Path, name: str, tell: Callable[[str], None]) -> None:
         tell: receives a line when a cell ends.
     """
     for cell in SWITCH_CELLS:
-        rows = read_switches(folder, name)
+        rows = read_rows(folder, name)
         if not any(row["cell"] == cell.name for row in rows):
-            write_switches(folder, name, [*rows, *cell_rows(cell)])
+            write_rows(folder, name, [*rows, *cell_rows(cell)], SCHEMA)
             tell(f"{cell.name}: forks whose lengths change")
 
 

@@ -10,7 +10,7 @@ import torch
 
 from workbench.claims.determinacy import features
 from workbench.claims.determinacy.cells import StudyCell
-from workbench.claims.determinacy.feature_table import FIRST, cell_features, features_by_run, read_features
+from workbench.claims.determinacy.feature_table import FIRST, cell_features, features_by_run
 from workbench.claims.determinacy.features import (
     FEATURES,
     FIRST_STEP,
@@ -23,6 +23,7 @@ from workbench.claims.determinacy.features import (
     separation,
 )
 from workbench.claims.determinacy.forecasts import best_forecast, holm
+from workbench.claims.determinacy.stored_rows import read_rows
 from workbench.models.architectures import make_model
 
 CELL = StudyCell("majority-none", "majority", "none")
@@ -109,7 +110,7 @@ def test_rows_of_a_cell_hold_every_feature_of_every_run(monkeypatch: pytest.Monk
     assert set(later) == {4, 5}
     assert later[4].tolist() == [row["value"] for row in rows if (row["parent"], row["step"]) == (4, 2)]
     assert set(features_by_run(rows, CELL, FIRST, list(FIRST_STEP))) == {4, 5}
-    assert read_features(tmp_path, "none.parquet") == []
+    assert read_rows(tmp_path, "none.parquet") == []
 
 
 def test_a_planted_forecast_is_found_and_noise_is_not() -> None:

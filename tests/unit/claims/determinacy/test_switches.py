@@ -10,6 +10,7 @@ import torch
 
 from workbench.claims.determinacy import cells, switches
 from workbench.claims.determinacy.cells import StudyCell
+from workbench.claims.determinacy.stored_rows import read_rows
 from workbench.claims.determinacy.switches import (
     CHANGED,
     CONTROL,
@@ -20,7 +21,6 @@ from workbench.claims.determinacy.switches import (
     Change,
     bracket,
     change_by_step,
-    read_switches,
     run_switches,
     switch_config,
 )
@@ -58,7 +58,7 @@ def test_a_table_has_every_child_and_is_trained_once(tmp_path: Path, monkeypatch
     monkeypatch.setattr(study, "SEQUENCES", 16)
     told: list[str] = []
     run_switches(tmp_path, "rows.parquet", told.append)
-    rows = read_switches(tmp_path, "rows.parquet")
+    rows = read_rows(tmp_path, "rows.parquet")
     assert len(rows) == 2 * 2 * (1 + 2 * 2)
     assert len(change_by_step(rows, CELL, RESCUE)) == 2
     run_switches(tmp_path, "rows.parquet", told.append)
