@@ -37,7 +37,9 @@ def test_the_table_of_the_page_is_that_of_the_script() -> None:
         ("bounded_dyck_2-none", 150, "open"),
         ("bounded_dyck_2-none", 300, "decided"),
         ("abd_bc-rotary", 150, "decided"),
+        ("abd_bc-none", 150, "decided"),
         ("flip_flop-rotary", 150, "too uniform"),
+        ("even_pairs-none", 150, "too uniform"),
     ],
 )
 def test_the_sentences_give_the_values_of_the_table(cell: str, step: int, label: str) -> None:
@@ -49,6 +51,11 @@ def test_the_sentences_give_the_values_of_the_table(cell: str, step: int, label:
         assert f"differ in reach by a standard deviation of {found.spread:.2f} only" in text
     else:
         assert re.search(rf"{found.value:.2f} \[{found.low:.2f}, {found.high:.2f}\]", text)
+
+
+def test_what_lies_between_is_undecided_at_the_middle_steps() -> None:
+    labels = [determinacy_at(TABLE.rows, cell_named("abd_bc-none"), step).label for step in (200, 300, 400)]  # type: ignore[union-attr]
+    assert labels == ["undecided", "undecided", "decided"]
 
 
 def test_the_paper_states_the_same_two_values() -> None:
