@@ -17,7 +17,7 @@ SCREENSHOT, CALLOUTS, DIAGRAM = "run-light.png", "run-callouts.png", "how-it-wor
 COLOURS = TOKENS["light"]
 
 #: Where each numbered callout of the Run page stands: left, top, width and height of its frame, pixels.
-FRAMES = ((10, 150, 1412, 104), (282, 46, 1000, 72), (220, 372, 1202, 420))
+FRAMES = ((10, 152, 1412, 252), (282, 46, 1000, 72), (220, 504, 1202, 380))
 
 #: The boxes of the diagram in a row: title, and what it holds.
 CHAIN = (
