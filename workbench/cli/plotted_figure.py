@@ -41,19 +41,21 @@ def named_figure(folder: Path, name: str, step: int | None, length: int | None) 
         UsageError: if there is no such figure, or the run has no rows for it.
     """
     if len(run_folders(folder) if folder.is_dir() else []) != 1:
-        raise UsageError(f"--figure draws one run, and {folder} is not a run")
+        raise UsageError(f"--figure draws one run, and {folder} is not a run; give the folder of one run")
     figure = _figure(name)
     given = {"step": step, "length": length}
     values: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     for key in values:
         if key not in inspect.signature(figure).parameters:
-            raise UsageError(f"the figure {name} does not take --{key}")
+            raise UsageError(f"the figure {name} does not take --{key}; leave it out")
     table = Table.load(folder).frame()
     try:
         drawn, rows = figure(table, **values), figure.data(table, **values)
     except NotMeasured as error:
-        made = f"; lengthlens measure {folder} --only {error.measurement} makes its rows" if error.helps else ""
-        raise UsageError(f"{error.message.rstrip('.')}{made}") from None
+        message = error.message.rstrip(".")
+        if not error.helps:
+            raise UsageError(f"{message}; choose another figure") from None
+        raise UsageError(f"{message}; lengthlens measure {folder} --only {error.measurement} makes its rows") from None
     except (AmbiguousRows, TypeError) as error:
         raise UsageError(f"{error}") from None
     return NamedFigure(drawn, rows, str(drawn.layout.meta["alt"]))

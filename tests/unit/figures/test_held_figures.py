@@ -35,6 +35,7 @@ ELSEWHERE = {
 """Figures that take more than rows and places: in test_held_many_runs.py."""
 AS_WORDS = {
     "circuit_graph",
+    "circuits_over_length",
     "head_grid_figure",
     "head_grid_difference_figure",
     "head_table_figure",

@@ -54,7 +54,7 @@ PICTURES: tuple[Panel, ...] = (
         title="Verdict by step and length",
         figure="verdict_state_map",
         measurement="behaviour",
-        quantities=("skill", "failure_length"),
+        quantities=("failure_length",),
         about="State of each checkpoint (horizontal) and prefix length (vertical) as the verdict decides it; in a "
         "halved cell, left is matched and right is challenge. The solid line (matched) and the dotted line (challenge) "
         "mark the first failing length; blank cells are not tested.",
@@ -91,9 +91,9 @@ PICTURES: tuple[Panel, ...] = (
         figure="attended_distance",
         measurement="circuits.positional",
         quantities=("attention_locality", "argmax_mass", "oracle_key_gap"),
-        about="Distance back that holds 95 % of a head\u2019s attention, over prefix length. The thick line is the "
-        "selected head; on the dashed line a head attends to the whole prefix. Larger dots: more attention on its "
-        "top keys. The figure does not show where the answer\u2019s key is, only how far it scores below the best.",
+        about="Distance back that holds 19/20 of a head\u2019s attention, over prefix length. The thick line "
+        "is the selected head; on the dashed line a head attends to the whole prefix. Larger dots: more attention on "
+        "its top keys. The figure does not show where the answer\u2019s key is, only how far it scores below the best.",
     ),
     Panel(
         id="code-fan",

@@ -150,7 +150,7 @@ def circuits_over_length(
         look,
         column="sequence",
         xaxis={"range": [-0.6, len(graphs) * wide - _APART + 0.6], "visible": False},
-        yaxis={"range": [heads + (0.15 if mlps else -1) + 0.95, -1.55], "visible": False},
+        yaxis={"range": [heads + (0.15 if mlps else -1) + 0.94, -1.55], "visible": False},
         meta={
             "title": "Circuit graph",
             "slice": dotted(NOUN[effect], f"not measured: {', '.join(missing)}" if missing else ""),

@@ -10,6 +10,7 @@ import numpy as np
 from workbench.figures.heads.head_curves import in_front
 from workbench.figures.labels import dotted, proportion, sample_size, whole
 from workbench.figures.look import LIGHT, Look
+from workbench.figures.pictures.training_events import HARDMAX
 from workbench.figures.registry import figure
 from workbench.figures.rows.frame import Frame, numbers
 from workbench.figures.rows.select_rows import (
@@ -47,7 +48,7 @@ from workbench.figures.style.template import DASH, run_axis, u_length
 from workbench.models.base.graph import head_name
 
 MEASUREMENT, DISTANCE = "circuits.positional", "attention_locality"
-HARDMAX, MASS = "circuits.hardmax", "argmax_mass"
+MASS = "argmax_mass"
 DIAGNOSIS, ANSWER_GAP = "diagnosis", "oracle_key_gap"
 WHOLE = "whole prefix"
 SMALLEST, LARGEST = 4.0, 13.0

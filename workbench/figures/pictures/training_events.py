@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.core.names import BEHAVIOUR, MATCHED, NAMED
-from workbench.core.verdicts import HARD_ATTENTION, NOT_FITTED, UNDECIDED
+from workbench.core.verdicts import HARD_ATTENTION, NOT_FITTED, NOT_MEASURED, UNDECIDED
 from workbench.figures.heads.leading_head import HEAD_EFFECT, NECESSARY, leading_head
 from workbench.figures.panels.decodability import CONCEPTS
 from workbench.figures.rows.frame import Frame, missing
@@ -70,10 +70,10 @@ def training_events(
         layer, head = _leading(frame, trained)
     last = _last_verdict(frame)
     courses: list[tuple[str, str, str, Course, str]] = [
-        ("fitted", "solves trained lengths", BEHAVIOUR, _verdicts(frame, _solves), "not measured"),
-        ("verdict", f"verdict: {last}", BEHAVIOUR, _verdicts(frame, _as(last)), "not measured"),
+        ("fitted", "solves trained lengths", BEHAVIOUR, _verdicts(frame, _solves), NOT_MEASURED),
+        ("verdict", f"verdict: {last}", BEHAVIOUR, _verdicts(frame, _as(last)), NOT_MEASURED),
         *(_decoded(frame, concept, trained) for concept in CONCEPTS),
-        ("necessary", "a single head matters", HEAD_EFFECT, _necessary(frame, trained), "not measured"),
+        ("necessary", "a single head matters", HEAD_EFFECT, _necessary(frame, trained), NOT_MEASURED),
     ]
     if layer is None or head is None:
         courses.append(("hard", "a head attends hard", HARDMAX, {}, "no single head is chosen"))
@@ -84,7 +84,7 @@ def training_events(
                 f"{head_name(layer, head)} attends hard",
                 HARDMAX,
                 _hard(frame, trained, layer, head),
-                "not measured",
+                NOT_MEASURED,
             )
         )
     events = [_event(*course) for course in courses]
@@ -146,7 +146,7 @@ def _decoded(frame: Frame, concept: str, trained: float) -> tuple[str, str, str,
             at = nearest([int(reading.row["length"]) for reading in found], trained)
             reading = next(one for one in found if int(one.row["length"]) == at)
             course[int(step)] = reading.row, None if reading.control is None else reading.above
-    return concept, f"{name} above controls", measurement, course, "not measured"
+    return concept, f"{name} above controls", measurement, course, NOT_MEASURED
 
 
 def _necessary(frame: Frame, trained: float) -> Course:

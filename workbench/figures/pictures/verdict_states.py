@@ -184,7 +184,7 @@ def _add_front(
         height = float(heights[lengths.index(first[step])])
         xs += [float(edges[place]), float(edges[place + 1])]
         ys += [height, height]
-    for colour, width in ((rgba(t["surface"], 0.9), 4.5), (t["ink"], 2.2)):
+    for colour, width in ((rgba(t["surface"], 0.92), 4.5), (t["ink"], 2.2)):
         drawing.add_scatter(
             x=xs, y=ys, mode="lines", line={"color": colour, "width": width, "dash": dash if width < 3 else "solid"},
             hoverinfo="skip", name=str(rows["series"][0]),
