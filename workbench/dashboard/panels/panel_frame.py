@@ -78,7 +78,12 @@ def matrix_row(rail: Sequence[Any], group: Sequence[Panel], specs: Mapping[str, 
 
 def how(row: str) -> html.Details:
     """Return the explanation of how to read a row of the Run page, which is folded until it is opened."""
-    return html.Details([html.Summary("How to read this"), html.P(explained(HOW[row]))], className="how")
+    return how_to_read(HOW[row])
+
+
+def how_to_read(text: str) -> html.Details:
+    """Return a folded explanation of how to read a row, with the meanings of its terms."""
+    return html.Details([html.Summary("How to read this"), html.P(explained(text))], className="how")
 
 
 def graph_body(ident: str) -> list[Any]:

@@ -110,18 +110,33 @@ PICTURES: tuple[Panel, ...] = (
 )
 """The panels, which also exist in notebooks under the names of their figures."""
 
-PICTURE_ROWS: dict[str, tuple[str, str]] = {
-    "pictures-training": ("Over training", "When did each change happen?"),
-    "pictures-failure": ("Failure", "How does it fail, and what recovers accuracy?"),
-    "pictures-inside": ("Inside", "What do attention and the code do past N?"),
+PICTURE_ROWS: dict[str, tuple[str, str, str]] = {
+    "pictures-training": (
+        "Over training",
+        "When did each change happen?",
+        "Left: each event lies between the last measured step without it and the first with it. Right: each cell is a "
+        "step and a length, with the matched test set above and the challenge test set below.",
+    ),
+    "pictures-failure": (
+        "Failure",
+        "How does it fail, and what recovers accuracy?",
+        "Left: a bar is the share of right answers. A marker is the share of sequences in which the model answers as a "
+        "shortcut would. Right: a good intervention costs little at N and recovers much past N.",
+    ),
+    "pictures-inside": (
+        "Inside",
+        "What do attention and the code do past N?",
+        "Left: attention that follows a fixed distance stays level; attention to the whole prefix follows the dashed "
+        "line. Right: arms that lie together mean that the probe direction stays the same at all lengths.",
+    ),
 }
 
 
 def section(run: RunView) -> list[html.Details]:
     """Return the folded section with its three rows of two panels."""
     rows = []
-    for row, (name, question) in PICTURE_ROWS.items():
-        rail = [html.H2(name), html.P(question, className="soft")]
+    for row, (name, question, help_text) in PICTURE_ROWS.items():
+        rail = [html.H2(name), html.P(question, className="soft"), panel_frame.how_to_read(help_text)]
         shells = panel_frame.matrix_row(rail, [panel for panel in PICTURES if panel.row == row], run.specs, "two")
         rows.append(html.Div(shells, className="matrix more-row late"))
     summary = html.Summary("More pictures: order of events, states, interventions, shortcuts, attention, code")
