@@ -152,8 +152,9 @@ def test_a_dragged_part_of_the_pattern_is_pooled_anew(page: Any, address: str) -
     mentions(page, "#try-clean-slice", "highest of 2 × 2 positions")
     everything = page.locator("#try-board-zoom-all")
     settled(page, everything.is_disabled)
-    page.wait_for_selector("#try-edited-graph .nsewdrag >> nth=1")
-    plot = page.locator("#try-edited-graph .nsewdrag").nth(1).bounding_box()  # the pattern, below the answers
+    page.wait_for_selector("#try-edited-graph .nsewdrag")
+    page.locator("#try-edited-graph").scroll_into_view_if_needed()
+    plot = page.locator("#try-edited-graph .nsewdrag").first.bounding_box()  # the pattern; answers stand above
     left, top = (lambda x: plot["x"] + x * plot["width"]), (lambda y: plot["y"] + y * plot["height"])
     page.mouse.move(left(0.2), top(0.4))
     page.mouse.down()

@@ -25,7 +25,8 @@
     const left = align === "end" ? at.right - box.width : at.left + at.width / 2 - box.width / 2;
     const below = at.bottom + GAP, above = at.top - GAP - box.height;
     node.style.left = Math.max(EDGE, Math.min(left, root().clientWidth - box.width - EDGE)) + "px";
-    node.style.top = (below + box.height > root().clientHeight - EDGE && above > EDGE ? above : below) + "px";
+    const lowest = Math.max(EDGE, root().clientHeight - box.height - EDGE);
+    node.style.top = (below <= lowest ? below : above > EDGE ? above : lowest) + "px";
   }
   const root = () => document.documentElement;
 
