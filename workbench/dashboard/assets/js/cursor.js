@@ -34,6 +34,7 @@
     clearTimeout(entryTimer);
     entryTimer = setTimeout(() => { rested = true; }, ENTRY);
   }
+  lens.isRested = () => rested;  // the next move makes an entry of its own
   function isMove(href) {
     const now = new URLSearchParams(location.search), next = new URLSearchParams(href.split("?")[1] || "");
     return MOVED.some((key) => now.get(key) !== next.get(key));
@@ -134,17 +135,21 @@
   function at(count, scale) { return scale && scale.items ? "at " + count + " items" : "at length " + count; }
   function atLength(value) { const said = at(lens.count(value), lens.scale); return [said, said.slice(3)]; }
 
+  /* Each move starts where the one before ended, also when Dash has not drawn that yet. */
   lens.moveStep = function (by) {
     const s = lens.scale;
     if (!s) return false;
     const i = Math.min(s.steps.length - 1, Math.max(0, lens.stepIndex + by));
+    const moved = i !== lens.stepIndex;
+    lens.stepIndex = i;
     lens.set("step-slider", { value: uStep(s.steps[i]) });
-    return i !== lens.stepIndex;
+    return moved;
   };
   lens.moveLength = function (by) {
     const s = lens.scale;
     if (!s) return;
     const i = Math.min(s.lengths.length - 1, Math.max(0, lens.lengthIndex + by));
+    lens.lengthIndex = i;
     lens.set("length-slider", { value: uLength(s.lengths[i]) });
   };
   lens.moveHead = function (by) {
@@ -153,7 +158,8 @@
     const heads = s.layers * s.heads, all = lens.head === "all";  // from all heads to the first or the last one
     const [l, h] = all ? [0, by > 0 ? -1 : 0] : (lens.head || "0.0").split(".").map(Number);
     const at = (l * s.heads + h + by + heads) % heads;
-    lens.set("head-select", { value: Math.floor(at / s.heads) + "." + (at % s.heads) });
+    lens.head = Math.floor(at / s.heads) + "." + (at % s.heads);
+    lens.set("head-select", { value: lens.head });
   };
 
   /* ---- play ---------------------------------------------------------------------------------- */
