@@ -63,7 +63,11 @@ def test_keys_pressed_together_all_count_as_one_entry_and_other_choices_make_non
 
 @pytest.mark.parametrize(
     ("keys", "place"),
-    [(["ArrowLeft", "ArrowLeft"], "step=400"), (["]", "]", "]"], "layer=0&head=0"), (["[", "]", "]"], "layer=1&head=0")],
+    [
+        (["ArrowLeft", "ArrowLeft"], "step=400"),
+        (["]", "]", "]"], "layer=0&head=0"),
+        (["[", "]", "]"], "layer=1&head=0"),
+    ],
 )
 def test_no_key_pressed_together_with_others_is_lost(page: Any, gallery: str, keys: list[str], place: str) -> None:
     page.goto(f"{gallery}/run?run=flip_flop_rotary_s0")
