@@ -1,13 +1,15 @@
 """Train the determinacy study, and print when the reach of each kind of run is decided.
 
 ``python docs/determinacy_study.py --minutes 60 --workers 2`` trains what the published table lacks, and stores each
-block when it ends. The same command continues. ``--features`` then computes the features that might forecast reach.
+block when it ends. The same command continues. ``--features`` then computes the features that might forecast reach,
+``--switches`` trains forks whose trained lengths change, and ``--settings`` runs in which one setting is changed.
 ``--print`` only prints the tables.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import time
 
 from workbench.claims.determinacy.cells import FORK_STEPS, planned_cells
@@ -19,6 +21,7 @@ from workbench.claims.determinacy.forecast_rows import (
     forecasts_by_cell,
     pooled_forecast,
 )
+from workbench.claims.determinacy.settings_study import SETTINGS_FILE, AxisEffect, axis_effects, run_settings_study
 from workbench.claims.determinacy.stored_rows import read_rows
 from workbench.claims.determinacy.study import FAMILY_FILE, StudyTable, run_study_in_processes
 from workbench.claims.determinacy.switches import (
@@ -81,12 +84,28 @@ def switch_lines() -> list[str]:
     return found
 
 
+def settings_lines() -> list[str]:
+    """The table of settings that were changed one at a time, as lines of Markdown."""
+    found = ["| setting | runs | mean reach by level (runs that solve the trained lengths) | seeds | p | p (Holm) |"]
+    return [*found, "|---|---|---|---|---|---|", *map(_effect_line, axis_effects(read_rows(*SETTINGS_FILE)))]
+
+
+def _effect_line(one: AxisEffect) -> str:
+    levels = "; ".join(
+        f"{level.name}: {level.mean:.2f} ({level.solving} of {level.runs})" if level.solving else f"{level.name}: none"
+        for level in one.levels
+    )
+    p = ("not tested", "") if math.isnan(one.p) else (f"{one.p:.4f}", f"{one.p_holm:.4f}")
+    return f"| {' | '.join([one.axis, one.cell, levels, str(one.seeds), *p])} |"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Train the determinacy study, and print its tables.")
     parser.add_argument("--minutes", type=float, default=60, help="begin no block after this many minutes; default 60")
     parser.add_argument("--workers", type=int, default=1, help="processes, each with one thread; default 1")
     parser.add_argument("--features", action="store_true", help="compute the features that the table lacks")
     parser.add_argument("--switches", action="store_true", help="train forks whose lengths change at a step")
+    parser.add_argument("--settings", action="store_true", help="train runs in which one setting is changed")
     parser.add_argument("--print", action="store_true", help="train nothing")
     arguments = parser.parse_args()
     table = StudyTable.read(*FAMILY_FILE)
@@ -95,10 +114,14 @@ def main() -> None:
         run_study_in_processes(table, planned_cells(), _tell, until, arguments.workers)
     if arguments.switches:
         run_switches(*SWITCH_FILE, _tell)
+    if arguments.settings:
+        run_settings_study(*SETTINGS_FILE, _tell, until, arguments.workers)
     if arguments.features:
         parents = {cell: table.parents(cell) for cell in planned_cells()}
         add_features(*FEATURE_FILE, parents, _tell, arguments.workers)
-    print("\n".join([*determinacy_lines(table), "", *forecast_lines(table), "", *switch_lines()]))
+    print(
+        "\n".join([*determinacy_lines(table), "", *forecast_lines(table), "", *switch_lines(), "", *settings_lines()])
+    )
 
 
 def _tell(line: str) -> None:

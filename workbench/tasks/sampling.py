@@ -171,10 +171,10 @@ def outer_places(low: int, high: int, length: int, window: int | None, span: tup
     return (first, last) if first <= last else (low, high)
 
 
-def last_alone(asked: Bool[Tensor, "batch length"]) -> Bool[Tensor, "batch length"]:
-    """Return the mask ``[batch, length]`` of supervised positions with only the last position left."""
+def last_alone(asked: Bool[Tensor, "batch length"], count: int = 1) -> Bool[Tensor, "batch length"]:
+    """Return the mask ``[batch, length]`` of supervised positions with only the last ``count`` positions left."""
     last = torch.zeros_like(asked)
-    last[:, -1] = asked[:, -1]
+    last[:, -count:] = asked[:, -count:]
     return last
 
 

@@ -66,7 +66,7 @@ def add_features(
     done = {(row["cell"], row["schedule"]) for row in rows}
     cells = [cell for cell, seeds in parents.items() if seeds and (cell.name, cell.schedule) not in done]
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, context, initializer=_one_thread) as pool:
+    with ProcessPoolExecutor(workers, context, initializer=use_one_thread) as pool:
         running = {pool.submit(cell_features, cell, parents[cell]): cell for cell in cells}
         for job in as_completed(running):
             rows += job.result()
@@ -103,7 +103,7 @@ def cell_features(cell: StudyCell, seeds: Sequence[int]) -> list[dict[str, Any]]
     ]
 
 
-def _one_thread() -> None:
+def use_one_thread() -> None:
     """Let a worker process use one core."""
     import torch
 

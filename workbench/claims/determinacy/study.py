@@ -30,6 +30,7 @@ from workbench.core.reach import REACH_MULTIPLES
 from workbench.core.seeds import seed_of
 
 if TYPE_CHECKING:
+    from workbench.training.config import RunConfig
     from workbench.training.stacked import RunState
 
 FAMILY_FILE = Path(__file__).parent, "families.parquet"
@@ -122,7 +123,13 @@ class _SentRows(StudyTable):
         _MESSAGES.put(("drop", cell))
 
 
-def skills(cell: StudyCell, states: Sequence[RunState], lengths: Sequence[int], words: Sequence[object]) -> np.ndarray:
+def skills(
+    cell: StudyCell,
+    states: Sequence[RunState],
+    lengths: Sequence[int],
+    words: Sequence[object],
+    config: RunConfig | None = None,
+) -> np.ndarray:
     """Return the skill of runs at some lengths ``[run, length]``, each run on test sequences of its own.
 
     Args:
@@ -130,10 +137,11 @@ def skills(cell: StudyCell, states: Sequence[RunState], lengths: Sequence[int], 
         states: the runs' weights.
         lengths: the lengths.
         words: for each run, what its test sequences depend on.
+        config: the config of the runs; None = that of the cell.
     """
     from workbench.training.stacked import stacked_right_answers
 
-    config = cell.config(0)
+    config = cell.config(0) if config is None else config
     weights = [state.weights for state in states]
     found = np.empty((len(states), len(lengths)))
     for place, length in enumerate(lengths):

@@ -24,7 +24,8 @@ from workbench.tasks.automata.string_support import Listing
 from workbench.tasks.automata.symbol_counts import counts_hits, counts_of_words
 from workbench.tasks.base import BOS, Batch, Law, Support, Task, TaskError
 from workbench.tasks.batch import MOST_LISTED
-from workbench.tasks.sampling import outer_margin
+from workbench.tasks.later_parameter import later
+from workbench.tasks.sampling import last_alone, outer_margin
 
 __all__ = ["Regular", "RegularTask"]
 
@@ -44,6 +45,8 @@ class RegularTask(Task):
     - *next*: which symbols may follow on the way to a word of the language, and whether the string may end (``<eos>``).
       Positions from which no word can be reached are not supervised;
     - *state*: the state of the minimal automaton after the string so far.
+
+    With ``queries`` *last*, only the end of the sequence is supervised.
 
     **Distributions.** *training* and *matched* draw the answer uniformly among those that occur at this length, and
     then a string with this answer. So the answer has the same distribution at all lengths with the same possible
@@ -83,6 +86,8 @@ class RegularTask(Task):
     """The query after every symbol."""
     misses: Literal["replaced", "mixed"] = "mixed"
     """How near misses enter a state that is never left: by a replaced symbol, or half of them by an exchange of two."""
+    queries: Literal["every", "last"] = later("every")
+    """Whether every prefix is supervised, or only the last :attr:`period` ones, which decide if a sequence is right."""
 
     # ---- what a subclass states ------------------------------------------------------------------
     @property
@@ -210,7 +215,7 @@ class RegularTask(Task):
         return bool(occurring) and (self.ask != "member" or self.one_string_per_length or 1 in occurring)
 
     def prefix_closed(self, law: Law) -> bool:
-        return self.one_string_per_length
+        return self.one_string_per_length and self.queries == "every"
 
     def _margin(self, law: Law, length: int, window: int | None) -> int:
         return self.string_law.margin(length, outer_margin(length, window)) if law == "challenge" else 0
@@ -234,9 +239,10 @@ class RegularTask(Task):
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         states = self.acceptor.run(_symbols(strings))
         answers = torch.from_numpy(self.answers[states]).to(strings.device)
-        supervised = answers >= 0
-        summary = answers.where(supervised, self.d_vocab_out)
-        return answers.where(supervised, 0), supervised, summary, torch.from_numpy(states.copy()).to(strings.device)
+        known = answers >= 0
+        supervised = known if self.queries == "every" else last_alone(known, self.period)
+        summary = answers.where(known, self.d_vocab_out)
+        return answers.where(known, 0), supervised, summary, torch.from_numpy(states.copy()).to(strings.device)
 
     def answered(self, right: Bool[Tensor, "batch pos"], batch: Batch) -> Bool[Tensor, " batch"]:
         """Whether the last :attr:`period` queries are right."""
@@ -311,6 +317,8 @@ class RegularTask(Task):
         for token in tokens:
             state = self.oracle.step(state, self.tokens_names[token])
             answers.append(self._reference_answer(state))
+        if self.queries == "last":
+            answers[: -self.period] = [None] * len(answers[: -self.period])
         return answers
 
     def _reference_answer(self, state: Any) -> int | None:
