@@ -10,6 +10,7 @@ import torch
 
 from tests.support.tasks.regular_languages import IDS, LANGUAGES, asked
 from workbench.tasks import TaskError, make_task
+from workbench.tasks.testing import check_task
 
 FLIP = {"start": "off", "accepting": ["on"], "transitions": {"off": {"x": "on", "y": "off"}, "on": {"x": "off"}}}
 
@@ -212,3 +213,17 @@ def test_the_first_window_answers_from_the_start_of_the_string(name, seeded):
     hits = task.shortcuts(batch, window)["first_window"]
     assert hits.tolist() == (seen == batch.targets[:, -1]).double().tolist()
     assert 0 < hits.mean() < 1
+
+
+@pytest.mark.parametrize(("name", "period"), [("abd_bc", 1), ("aa_star", 2), ("aaaa_star", 4)])
+def test_asked_at_the_end_the_deciding_queries_are_left(name: str, period: int) -> None:
+    every, last = make_task(name), make_task(name, queries="last")
+    check_task(last)
+    first, second = (task.batch(64, 12, 0, "matched") for task in (every, last))
+    assert torch.equal(first.tokens, second.tokens)
+    assert first.mask[:, 1:].all()
+    assert second.mask.sum(1).tolist() == [period] * 64
+    assert second.mask[:, -period:].all()
+    assert every.parameters.get("queries") is None, "runs that were stored before keep their ids"
+    reference = last.reference(second.tokens[0, 1:].tolist())
+    assert [answer is None for answer in reference] == [True] * (12 - period) + [False] * period
