@@ -9,6 +9,7 @@ from workbench.claims.claim import Claim
 from workbench.claims.claims_about_run import claims_about
 from workbench.claims.papers import Paper
 from workbench.claims.suites.registry import SUITES
+from workbench.core.stored_model import StoredModel
 
 TITLE = "LengthLens: is a model scale-robust or length-coupled, what in it makes it so, and since when?"
 """The title in CITATION.cff."""
@@ -54,15 +55,7 @@ def claims_on_run(config: Mapping[str, Any]) -> list[Claim]:
     Args:
         config: the run's config as stored.
     """
-    model, task = config["model"], config["task"]
-    ids = model.get("ids", "arange")
-    architecture = f"ssm-{model['gates']}" if model.get("architecture") == "ssm" else "transformer"
-    about = claims_about(
-        task["name"],
-        task.get("parameters", {}),
-        model.get("positions", "none"),
-        ids["name"] if isinstance(ids, dict) else ids,
-        architecture,
-    )
+    model, task = StoredModel(config["model"]), config["task"]
+    about = claims_about(task["name"], task.get("parameters", {}), model.positions, model.ids, model.kind)
     named = {one["claim"] for one in about}
     return [claim for suite in SUITES.values() for claim in suite.claims if claim.id in named]

@@ -11,6 +11,7 @@ from workbench.claims.readable import prediction_text
 from workbench.claims.suites.registry import SUITES
 from workbench.claims.trained_cells import TrainedCell
 from workbench.core.failures import isolated
+from workbench.core.stored_model import StoredModel, component_name
 from workbench.theory.prediction import as_data
 
 Named = Mapping[str, Any] | str
@@ -72,12 +73,7 @@ def _alike(
 ) -> bool:
     if cell.task != task or any(parameters.get(name) != value for name, value in cell.parameters.items()):
         return False
-    if cell.model.get("architecture") == "ssm":
-        return architecture == f"ssm-{cell.model['gates']}"
-    same = _name(cell.model["positions"]) == _name(positions)
-    return architecture == "transformer" and same and _name(cell.model.get("ids", "arange")) == ids
-
-
-def _name(part: Named) -> str:
-    """The name of a component that is given by only its name, or with its settings."""
-    return part if isinstance(part, str) else str(part["name"])
+    model = StoredModel(cell.model)
+    if model.kind != architecture:
+        return False
+    return model.is_state_space or (model.positions, model.ids) == (component_name(positions), ids)

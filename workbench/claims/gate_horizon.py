@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from workbench.core.stored_model import StoredModel
 from workbench.theory.errors import TheoryError
 from workbench.theory.prediction.notes import Note
 
@@ -33,7 +34,7 @@ def gate_horizon_note(model: Mapping[str, Any], training: Mapping[str, Any] | No
 
     lengths = (training or {}).get("curriculum") or {}
     uniform = lengths.get("law") == "uniform" and lengths["low"] <= 1
-    if training is None or not uniform or (model.get("architecture"), model.get("gates")) != ("ssm", SIGMOID_GATES):
+    if training is None or not uniform or StoredModel(model).gates != SIGMOID_GATES:
         return None
     names = ("steps", "learning_rate", "rate_law", "warmup", "optimizer", "momentum", "betas")
     config = TrainingConfig(**{name: training[name] for name in names if name in training})

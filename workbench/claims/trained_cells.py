@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.canonical import canonical, key_of
+from workbench.core.stored_model import StoredModel
 
 if TYPE_CHECKING:
     from workbench.training.config import RunConfig
@@ -153,7 +154,7 @@ class TrainedCell:
         """Return roughly how many seconds a run takes on one core, including its statistics."""
         width, layers, steps = self.model["d_model"], self.model["n_layers"], self.training["steps"]
         tokens = self.training["batch_size"] * (self.training["curriculum"]["low"] + self.longest) / 2
-        scan, slow = (7.0, 1.5) if self.model.get("architecture") == "ssm" else (1.0, 1.0)
+        scan, slow = (7.0, 1.5) if StoredModel(self.model).is_state_space else (1.0, 1.0)
         step = layers * (slow * STEP + scan * SPEED * tokens * (12 * width**2 + 2**14))
         losses = LOSSES * layers * self.longest
         seconds = (losses if each.name == "losses" else STATISTIC_SECONDS.get(each.name, 1.0) for each in self.requests)
@@ -162,7 +163,7 @@ class TrainedCell:
     @property
     def scale(self) -> str:
         """Return the settings, in words."""
-        machine = "state-space" if self.model.get("architecture") == "ssm" else "transformer"
+        machine = "state-space" if StoredModel(self.model).is_state_space else "transformer"
         law = self.training["curriculum"]
         begun = f", begun from the runs of {self.start.name}" if self.start else ""
         return (

@@ -14,6 +14,7 @@ from workbench.cli.errors import UsageError
 from workbench.cli.plain_data import DEPTH, refuse_strange
 from workbench.core.errors import shown
 from workbench.core.limits import COUNT, LONGEST
+from workbench.core.stored_model import component_name
 from workbench.core.suggest import nearest
 from workbench.jobs.choose import executor_help
 from workbench.jobs.share import WHOLE, Share
@@ -155,7 +156,7 @@ def suggestions(task: Task, options: Mapping[str, Any]) -> dict[str, Any]:
     def chosen(option: str) -> Any:
         value = options.get(option)
         value = found.get(option, DEFAULTS.get(option)) if value is None else value
-        return value.get("name") if isinstance(value, Mapping) else value
+        return component_name(value)
 
     for (option, value), more in task.suggested_with.items():
         if chosen(option) == value:

@@ -27,23 +27,14 @@ def prediction_for_run(folder: Path, convention: Any) -> Prediction:
         TheoryError, TaskError: if nothing is predicted for its task.
     """
     from workbench.claims.gate_horizon import gate_horizon_note
+    from workbench.core.stored_model import StoredModel
     from workbench.runs.run import Run
     from workbench.tasks.registry import task_of
     from workbench.theory.prediction.predict import Positions, predict
 
     run = Run.open(folder)
-    model, training = run.config["model"], run.config["training"]
-    about: Positions | str
-    if model.get("architecture") == "ssm":
-        about = f"ssm-{model['gates']}"
-    else:
-        positions, ids = _named(model.get("positions", "none")), _named(model.get("ids", "arange"))
-        about = Positions(positions.pop("name"), ids["name"], positions)
+    model = StoredModel(run.config["model"])
+    about = model.kind if model.is_state_space else Positions(model.positions, model.ids, model.position_settings)
     found = predict(task_of(run.config["task"]), about, convention)
-    note = gate_horizon_note(model, training)
+    note = gate_horizon_note(model.part, run.config["training"])
     return replace(found, notes=(*found.notes, note)) if note is not None else found
-
-
-def _named(part: Any) -> dict[str, Any]:
-    """A component with its name and settings, which may be given by name alone."""
-    return dict(part) if isinstance(part, dict) else {"name": str(part)}

@@ -12,6 +12,7 @@ from workbench.cli.errors import UsageError
 from workbench.cli.options import TRAIN_OPTIONS
 from workbench.cli.run_tables import behaviour_rows, is_prompted, measured_steps, verdict_fields
 from workbench.core.names import CHALLENGE, MATCHED
+from workbench.core.stored_model import component_name
 from workbench.diagnosis.prescription import Prescription, prescribed
 from workbench.figures.errors import NotMeasured
 from workbench.figures.panels.differences import compare_sentence, over_length_difference
@@ -223,7 +224,6 @@ def _has(config: Mapping[str, Any], suggestion: tuple[Mapping[str, Any], Prescri
         place: Any = config
         for part in path.split("."):
             place = place.get(part) if isinstance(place, Mapping) else None
-        held = place.get("name") if isinstance(place, Mapping) and not isinstance(value, Mapping) else place
-        if held != value:
+        if (place if isinstance(value, Mapping) else component_name(place)) != value:
             return False
     return True

@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench.core.names import BEHAVIOUR, CHALLENGE, IN_CONTEXT, MATCHED
 from workbench.core.reach import NO_REACH, Reach
+from workbench.core.stored_model import StoredModel
 from workbench.core.verdicts import NOT_MEASURED
 from workbench.figures.rows.baselines import baseline_rows
 from workbench.figures.rows.frame import Frame
@@ -52,7 +53,7 @@ def run_row(run: Run, folder: Path, rows: Any, diagnosis: Any, step: int | None)
         diagnosis: rows of its diagnosis.
         step: the step of the verdict; None = nothing is measured.
     """
-    model, steps = run.config["model"], run.steps
+    model, steps = StoredModel(run.config["model"]), run.steps
     sentence = ""
     if step is not None and not diagnosis.empty and (diagnosis["step"] == step).any():
         sentence = told(diagnosis_sentence(diagnosis, step=step, longest=run.trained_length))
@@ -60,8 +61,8 @@ def run_row(run: Run, folder: Path, rows: Any, diagnosis: Any, step: int | None)
         "run": run.name,
         "path": str(folder),
         "task": run.config["task"]["name"],
-        "architecture": model.get("architecture", "transformer"),
-        "positions": _name(model.get("positions", "none")),
+        "architecture": model.architecture,
+        "positions": model.positions,
         "trained_length": run.trained_length,
         "checkpoints": len(steps),
         "last_step": steps[-1] if steps else None,
@@ -148,8 +149,3 @@ def step_rows(run: Run, rows: Any) -> list[dict[str, Any]]:
 def measured_steps(rows: Any) -> Sequence[int]:
     """The steps that rows of behaviour are of, ascending."""
     return sorted(int(step) for step in rows["step"].unique())
-
-
-def _name(part: Any) -> str:
-    """The name of a component that is given by name alone, or as an object with settings."""
-    return str(part["name"]) if isinstance(part, dict) else str(part)

@@ -17,6 +17,7 @@ from workbench.core.failures import isolated
 from workbench.core.names import CHALLENGE
 from workbench.core.reach import Reach
 from workbench.core.shortcut_names import BIGRAM
+from workbench.core.stored_model import StoredModel
 from workbench.core.thresholds import LEVEL_TEXT, UNTRAINED
 from workbench.core.verdicts import LENGTH_COUPLED, NOT_FITTED, NOT_MEASURED, since
 from workbench.figures.labels import all_counted, band_of, compiled_limit, estimate, span_of_lengths
@@ -72,13 +73,13 @@ def head(console: Console, run: Run) -> None:
     given = ", ".join(f"{k} {v}" for k, v in task.get("parameters", {}).items())
     question = run.config.get("facts", {}).get("question", task["name"])
     console.print(f"[bold]{escape(run.name)}[/]  {escape(question)}", highlight=False)
-    ssm = model.get("architecture") == "ssm"
-    heads = model.get("n_heads")
-    machine = f"state-space model, {model['gates']} gates" if ssm else f"{heads} head{'s' * (heads != 1)}"
-    positions, ids = (_name(model.get(part, default)) for part, default in (("positions", "none"), ("ids", "arange")))
+    stored, heads = StoredModel(model), model.get("n_heads")
+    machine = f"{heads} head{'s' * (heads != 1)}"
+    if stored.is_state_space:
+        machine = f"state-space model, {stored.gates} gates"
     console.print(
         f"{task_label(task['name'])}{f' ({given})' if given else ''} · {model['n_layers']} layers, {machine}, "
-        f"d_model {model.get('d_model', 'unknown')} · positions {positions}, ids {ids} · "
+        f"d_model {model.get('d_model', 'unknown')} · positions {stored.positions}, ids {stored.ids} · "
         f"{trained(run)} · {len(run.steps)} checkpoint{'s' * (len(run.steps) != 1)}",
         style="dim",
         highlight=False,
@@ -99,11 +100,6 @@ def head(console: Console, run: Run) -> None:
         notes += [f"ended early: {run.ended}"] if run.ended else []
     for note in notes:
         console.print(note, style="dim", highlight=False, markup=False)
-
-
-def _name(part: Any) -> str:
-    """The name of a component that is given by name alone, or as an object with settings."""
-    return str(part["name"]) if isinstance(part, dict) else str(part)
 
 
 def trained(run: Run) -> str:

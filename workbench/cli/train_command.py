@@ -14,6 +14,7 @@ from workbench.cli.errors import UsageError
 from workbench.cli.options import DEFAULTS, TRAIN_OPTIONS
 from workbench.cli.run_config import build
 from workbench.cli.train_request import TrainRequest
+from workbench.core.stored_model import component_name
 from workbench.diagnosis.prescription import Prescription
 
 DERIVED = {("model", "d_vocab"), ("model", "d_vocab_out"), ("training", "trained_length")}
@@ -40,7 +41,7 @@ def options_of(run: Mapping[str, Any]) -> dict[str, Any]:
     for name, option in TRAIN_OPTIONS.items():
         if name not in options and option.only in ("", architecture):
             value = reduce(getitem, option.settings[0].split("."), run)
-            options[name] = value["name"] if isinstance(value, Mapping) else value
+            options[name] = component_name(value)
     return options
 
 

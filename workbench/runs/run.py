@@ -15,6 +15,7 @@ from workbench.core.canonical import key_of
 from workbench.core.failures import isolated
 from workbench.core.html_card import card, ends_of
 from workbench.core.names import UNTRAINED_RUNS
+from workbench.core.stored_model import StoredModel
 from workbench.runs.errors import RunError
 from workbench.runs.referenced import how_to_relink, verify_folder, verify_names
 from workbench.storage.bounded import is_folder, sha256_of_file
@@ -502,7 +503,5 @@ def _no_run(path: str | os.PathLike[str]) -> str:
 
 def _model_name(model: Mapping[str, Any]) -> str:
     """A model's architecture and positions, as its run states them."""
-    positions = model.get("positions")
-    read = positions.get("name") if isinstance(positions, Mapping) else positions
-    kind = model.get("architecture", "transformer")
-    return f"{kind}, " + (f"{model.get('gates')} gates" if kind == "ssm" else f"positions {read}")
+    stored = StoredModel(model)
+    return f"{stored.architecture}, " + (f"{stored.gates} gates" if stored.gates else f"positions {stored.positions}")

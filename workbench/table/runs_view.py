@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from workbench.core.stored_model import component_name
 from workbench.storage.seal import SealError
 from workbench.table.layout import checkpoint_steps, read_meta
 from workbench.table.stored_json import StoredError
@@ -58,8 +59,8 @@ def describe_run(name: str, path: Path, config: Mapping[str, Any]) -> dict[str, 
         "id": _text(config.get("id")),
         "task": _text(task.get("name")),
         "parameters": json.dumps(task.get("parameters", {}), sort_keys=True, separators=(",", ":")),
-        "positions": _name(model.get("positions")),
-        "ids": _name(model.get("ids")),
+        "positions": _text(component_name(model.get("positions"))),
+        "ids": _text(component_name(model.get("ids"))),
         **{key: _integer(model.get(key)) for key in ("n_layers", "n_heads", "d_model", "n_ctx")},
         "steps": _integer(training.get("steps")),
         "last_step": steps[-1] if steps else None,
@@ -93,11 +94,6 @@ def _ended(path: Path, step: int) -> str:
 def _part(config: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     part = config.get(key)
     return part if isinstance(part, Mapping) else {}
-
-
-def _name(value: Any) -> str | None:
-    """The name of a component that is given by only its name, or as an object with a name and settings."""
-    return _text(value.get("name")) if isinstance(value, Mapping) else _text(value)
 
 
 def _text(value: Any) -> str | None:

@@ -10,6 +10,7 @@ from workbench.claims.determinacy.cells import STEPS, StudyCell, planned_cells
 from workbench.claims.determinacy.families import determinacy_by_step
 from workbench.claims.determinacy.statistics import DECIDED, TOO_UNIFORM, Determinacy
 from workbench.claims.determinacy.study import FAMILY_FILE, StudyTable
+from workbench.core.stored_model import TRANSFORMER, StoredModel
 
 
 @dataclass(frozen=True)
@@ -77,16 +78,10 @@ def determinacy_of_kind(config: Mapping[str, Any]) -> KindDeterminacy | None:
 
 def _same_kind(cell: StudyCell, config: Mapping[str, Any]) -> bool:
     """Whether a run has a cell's task, positions, kind of model and schedule."""
-    model, training, task = config["model"], config["training"], config["task"]
+    model, training, task = StoredModel(config["model"]), config["training"], config["task"]
     return (
         (task["name"], task.get("parameters", {})) == (cell.task, dict(cell.parameters))
-        and model.get("architecture", "transformer") == "transformer"
-        and _name(model.get("positions", "none")) == cell.positions
-        and _name(model.get("ids", "arange")) == "arange"
+        and (model.kind, model.positions, model.ids) == (TRANSFORMER, cell.positions, "arange")
         and training.get("rate_law") == cell.schedule
         and (training.get("curriculum") or {}).get("law") == "uniform"
     )
-
-
-def _name(part: Any) -> str:
-    return str(part["name"]) if isinstance(part, Mapping) else str(part)

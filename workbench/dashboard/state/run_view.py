@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from workbench.core.canonical import canonical
 from workbench.core.failures import isolated
+from workbench.core.stored_model import StoredModel
 from workbench.dashboard.state.request_gate import aside
 from workbench.dashboard.state.run_brief import Brief
 from workbench.dashboard.state.run_kinds import RunKind, kind_of
@@ -204,8 +205,7 @@ class RunView:
     @property
     def gates(self) -> str:
         """Return the kind of gates of a state-space model; "" for a transformer."""
-        model = self.config["model"]
-        return str(model["gates"]) if model.get("architecture") == "ssm" else ""
+        return StoredModel(self.config["model"]).gates
 
     @property
     def task(self) -> str:
@@ -218,12 +218,12 @@ class RunView:
 
     @property
     def encoding(self) -> str:
-        return _name(self.config["model"]["positions"])
+        return StoredModel(self.config["model"]).positions
 
     @property
     def positions(self) -> str:
         """Return the model's position encoding, in words."""
-        ids = _name(self.config["model"].get("ids", "arange"))
+        ids = StoredModel(self.config["model"]).ids
         how = "" if ids == "arange" else f" + {ids.replace('_', ' ')}"
         return in_words(self.encoding) + how
 
@@ -311,8 +311,3 @@ def typed(path: str | Path) -> str:
 
 def _escaped(char: str) -> str:
     return "".join(f"\\x{byte:02x}" for byte in os.fsencode(char))
-
-
-def _name(part: Any) -> str:
-    """The name of a component that is given by only its name, or as an object with settings."""
-    return str(part["name"]) if isinstance(part, dict) else str(part)

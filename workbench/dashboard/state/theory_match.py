@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from workbench.core.stored_model import StoredModel
 from workbench.core.verdicts import LENGTH_COUPLED, SCALE_ROBUST
 from workbench.dashboard.state.run_view import RunView
 
@@ -37,16 +38,14 @@ PREDICTIONS: dict[str, PredictionKind] = {
 
 def subject(run: RunView) -> dict[str, Any]:
     """The subject of a prediction: task, its parameters, and the position encoding."""
-    model, task = run.config["model"], run.config["task"]
-    ids = model.get("ids", "arange")
+    model, task = StoredModel(run.config["model"]), run.config["task"]
     about = {
         "task": run.task,
         "parameters": task.get("parameters", {}),
-        "positions": model["positions"],
-        "ids": ids["name"] if isinstance(ids, dict) else ids,
+        "positions": model.part["positions"],
+        "ids": model.ids,
+        "architecture": model.kind,
     }
-    if model.get("architecture") == "ssm":
-        about["architecture"] = f"ssm-{model['gates']}"
     return {**about, "source": task["source"]} if task.get("source") else about
 
 

@@ -11,6 +11,7 @@ import torch
 
 from workbench.core.failures import isolated
 from workbench.core.names import STATE_SPACE_MODELS
+from workbench.core.stored_model import component_name, component_settings
 from workbench.models.positions.registry import NONE
 from workbench.tasks.base import Task
 from workbench.tasks.errors import UntrustedCode
@@ -59,9 +60,9 @@ def describe(
         TaskError: for a task that does not exist.
     """
     subject = task_of({"name": task, "parameters": parameters, "source": source})
-    settings = {"name": positions} if isinstance(positions, str) else dict(positions)
-    encoding = str(settings.pop("name", NONE))
-    model = architecture if architecture in STATE_SPACE_MODELS else Positions(encoding, ids, settings)
+    model: Positions | str = architecture
+    if architecture not in STATE_SPACE_MODELS:
+        model = Positions(str(component_name(positions) or NONE), ids, component_settings(positions))
     try:
         prediction = predict(subject, model)
     except TheoryError as error:

@@ -1,0 +1,68 @@
+"""The kind, position encoding and ids of a model, read from the ``model`` part of a run's config."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+TRANSFORMER = "transformer"
+STATE_SPACE = "ssm"
+
+
+def component_name(component: Any) -> Any:
+    """Return the name of a component that a config gives by its name, or as an object with ``name`` and settings.
+
+    A value that is neither is returned as it is.
+    """
+    return component.get("name") if isinstance(component, Mapping) else component
+
+
+def component_settings(component: Any) -> dict[str, Any]:
+    """Return the settings of a component without its name; empty if the config gives only its name."""
+    return {key: value for key, value in component.items() if key != "name"} if isinstance(component, Mapping) else {}
+
+
+@dataclass(frozen=True)
+class StoredModel:
+    """What the ``model`` part of a config says. A config may leave out fields that have their usual value.
+
+    Attributes:
+        part: the ``model`` part of a run's config, as stored.
+    """
+
+    part: Mapping[str, Any]
+
+    @property
+    def architecture(self) -> str:
+        """The architecture's name, for example ``transformer`` or ``ssm``."""
+        return str(self.part.get("architecture", TRANSFORMER))
+
+    @property
+    def is_state_space(self) -> bool:
+        return self.architecture == STATE_SPACE
+
+    @property
+    def gates(self) -> str:
+        """The sign of the gates of a state-space model; "" for other models."""
+        return str(self.part["gates"]) if self.is_state_space else ""
+
+    @property
+    def kind(self) -> str:
+        """The kind of model in theory and claims: its architecture, and ``-`` and its gates if it has gates."""
+        return f"{self.architecture}-{self.gates}" if self.is_state_space else self.architecture
+
+    @property
+    def positions(self) -> str:
+        """The name of the position encoding; ``none`` if the config states none."""
+        return str(component_name(self.part.get("positions", "none")))
+
+    @property
+    def position_settings(self) -> dict[str, Any]:
+        """The settings of the position encoding."""
+        return component_settings(self.part.get("positions"))
+
+    @property
+    def ids(self) -> str:
+        """The name of the id sampler; ``arange`` if the config states none."""
+        return str(component_name(self.part.get("ids", "arange")))
