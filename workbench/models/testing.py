@@ -124,21 +124,36 @@ def settings(encoding: Encoding) -> None:
     cls = type(encoding)
     name = cls.model_fields["name"].default
     if encoding.name != name or not isinstance(name, str):
-        raise EncodingFault(f'the class states no name of its own; write name: Literal["{encoding.name}"] = ...')
+        raise EncodingFault(
+            f"class {cls.__name__} does not fix its name; add this line to the class: "
+            f'name: Literal["{encoding.name}"] = "{encoding.name}"'
+        )
     if name in ENCODINGS and ENCODINGS[name] is not cls:
-        raise EncodingFault(f"{ENCODINGS[name].__name__} has this name already; choose another")
+        raise EncodingFault(f"the name {name!r} belongs to {ENCODINGS[name].__name__}; choose another name")
     written = json.loads(encoding.model_dump_json())
     if {*written} != {*cls.model_fields} or cls(**written) != encoding:
-        raise EncodingFault(f"only {written} is saved of it, and it has more; let every setting be a plain field")
+        raise EncodingFault(
+            f"JSON keeps only the settings {written}, so the encoding cannot be restored from it; declare each setting "
+            "as a plain field without exclude"
+        )
     cfg = small_model(encoding).cfg
     if cfg.model_dump(mode="json")["positions"] != written:
-        raise EncodingFault("a model's config writes other settings; do not override model_dump")
+        raise EncodingFault(f"the config of a model writes other settings than {written}; do not override model_dump")
     if name in ENCODINGS and ModelConfig(**cfg.model_dump(mode="json")) != cfg:
-        raise EncodingFault("a model's config is another after it is read back; let every setting be a plain field")
+        raise EncodingFault(
+            f"the config of a model with the settings {written} changes when it is written and read back; declare each "
+            "setting as a plain field"
+        )
     if not cls.model_config.get("frozen"):
-        raise EncodingFault("settings can be changed; keep the model_config of Encoding, which is frozen")
+        raise EncodingFault(
+            f"model_config of {cls.__name__} has no frozen=True, so settings can change after creation; remove frozen "
+            "from model_config"
+        )
     if cls.model_config.get("extra") != "forbid":
-        raise EncodingFault("settings that do not exist are taken; keep the model_config of Encoding, which has none")
+        raise EncodingFault(
+            f"model_config of {cls.__name__} has extra={cls.model_config.get('extra')!r}, so misspelled settings are "
+            "accepted; remove extra from model_config"
+        )
 
 
 def determinism(encoding: Encoding) -> None:
@@ -147,22 +162,34 @@ def determinism(encoding: Encoding) -> None:
     first, again = small_model(encoding), small_model(encoding)
     for (name, a), b in zip(first.named_parameters(), again.parameters(), strict=True):
         if not torch.equal(a, b):
-            raise EncodingFault(f"{name} differs between two models of one seed; name it W_... and it is drawn by seed")
+            raise EncodingFault(
+                f"{name} differs between two models with seed 0; rename it to W_..., then the model draws it by seed"
+            )
     for what, ids in some_ids().items():
         a, b = (logits(model, some_tokens(), ids) for model in (first, again))
         if not torch.equal(a, b):
-            raise EncodingFault(f"two passes over the same tokens and ids {what} differ; draw nothing in a pass")
+            raise EncodingFault(
+                f"two forward passes with the same tokens and ids ({what}) differ; draw no random numbers in a forward "
+                "pass"
+            )
     if not torch.equal(before, torch.get_rng_state()):
-        raise EncodingFault("the global random state was used; draw from your own generator")
+        raise EncodingFault(
+            "the encoding changes torch's global random state; draw random numbers from a torch.Generator of your own"
+        )
 
 
 def declarations(encoding: Encoding) -> None:
     """Check that its declared properties agree with its behaviour."""
     if (encoding.turn(torch.arange(POS)[None], 8, torch.float64) is not None) != encoding.turns:
-        raise EncodingFault(f"turns is {encoding.turns}, but turn() disagrees; make both agree")
+        raise EncodingFault(
+            f"turns is {encoding.turns}, but turn() returns {'None' if encoding.turns else 'angles'}; declare turns = "
+            f"{not encoding.turns}, or change turn()"
+        )
     own = {*encoding.attention_parameters(2), *encoding.shared_parameters(2)}
     if own and not encoding.bias_hook:
-        raise EncodingFault(f"it learns {', '.join(own)}, which no cache would hold; name a bias_hook")
+        raise EncodingFault(
+            f"no cache would contain the learned {', '.join(sorted(own))}; declare a name for their hook as bias_hook"
+        )
 
 
 def hooks(encoding: Encoding) -> None:
@@ -172,11 +199,15 @@ def hooks(encoding: Encoding) -> None:
     for hook in own_hooks(model):
         seen, _ = model.run_with_cache(some_tokens(), ids, names_filter=[hook])
         if distance(seen, clean) > NEAR:
-            raise EncodingFault(f"observing {hook} changes the outputs; compute the same with and without a hook")
+            raise EncodingFault(
+                f"reading {hook} with a hook changes the outputs; compute the same values with and without a hook"
+            )
         with torch.no_grad():
             edited = model.run_with_hooks(some_tokens(), ids, fwd_hooks=[(hook, _edited)])
         if distance(edited, clean) < FAR:
-            raise EncodingFault(f"what {hook} returns changes nothing; compute with what the hook gives back")
+            raise EncodingFault(
+                f"a value that a hook on {hook} returns is ignored; compute with the value that the hook returns"
+            )
 
 
 def _edited(value: Tensor, hook: Any) -> Tensor:
@@ -200,8 +231,8 @@ def scores(encoding: Encoding) -> None:
                 part = inputs.select(slice(1, 3), slice(1, 2)).scores([POS - 1])
                 if distance(made, expected) > NEAR or distance(part, expected[1:, 1:, -1:]) > NEAR:
                     raise EncodingFault(
-                        f"scores made from a cache are not the model's (layer {layer}, ids {what}, log_scaling "
-                        f"{scaling}); let bias_weights, fixed_weights and bias_at agree"
+                        f"attention scores computed from a cache differ from those of the model (layer {layer}, ids "
+                        f"{what}, log_scaling {scaling}); make bias_weights, fixed_weights and bias_at agree"
                     )
 
 
@@ -211,7 +242,10 @@ def fused(encoding: Encoding) -> None:
     for what, ids in some_ids().items():
         seen, _ = model.run_with_cache(some_tokens(), ids)
         if distance(logits(model, some_tokens(), ids), seen) > NEAR:
-            raise EncodingFault(f"outputs depend on whether scores are observed (ids {what}); add biases by bias_at")
+            raise EncodingFault(
+                f"fused attention and attention with hooks give different outputs (ids {what}); add all biases in "
+                "bias_at"
+            )
 
 
 def causality(encoding: Encoding) -> None:
@@ -221,8 +255,8 @@ def causality(encoding: Encoding) -> None:
         whole, prefix = logits(model, some_tokens(), ids), logits(model, some_tokens()[:, :7], ids[:, :7])
         if distance(whole[:, :7], prefix) > NEAR:
             raise EncodingFault(
-                f"a prefix has other outputs by itself than in a longer sequence (ids {what}); "
-                "let an id mean the same whatever ids follow it"
+                f"the outputs of 7 tokens change when more tokens follow (ids {what}); compute each position without "
+                "the ids after it"
             )
 
 
@@ -233,10 +267,13 @@ def ids_matter(encoding: Encoding) -> None:
     changes = [distance(logits(model, some_tokens(), other), plain) for other in given[1:]]
     if encoding.reads_ids and min(changes) < FAR:
         raise EncodingFault(
-            "the outputs stay the same when position ids change; if that is meant, declare reads_ids = False"
+            "reads_ids is True, but the outputs stay the same when position ids change; declare reads_ids = False if "
+            "you mean that"
         )
     if not encoding.reads_ids and max(changes) > 0:
-        raise EncodingFault("it declares to read no ids, but other ids change the outputs; declare reads_ids = True")
+        raise EncodingFault(
+            "reads_ids is False, but the outputs change with the position ids; declare reads_ids = True"
+        )
 
 
 def shifts(encoding: Encoding) -> None:
@@ -250,17 +287,26 @@ def shifts(encoding: Encoding) -> None:
         return distance(logits(model, some_tokens(), ids + by), logits(model, some_tokens(), ids))
 
     if (encoding.shift is None) != encoding.absolute:
-        raise EncodingFault(f"absolute is {encoding.absolute}, but shift is {encoding.shift}; make both agree")
+        raise EncodingFault(
+            f"absolute is {encoding.absolute}, but shift is {encoding.shift}; return None from shift exactly if "
+            "absolute is True"
+        )
     if encoding.shift is None:
         if min(change(1), change(POS)) < FAR:
-            raise EncodingFault("it declares to read ids absolutely, but moving all changes nothing; declare otherwise")
+            raise EncodingFault(
+                f"absolute is True, but adding 1 or {POS} to all ids does not change the outputs; declare absolute = "
+                "False"
+            )
         return
     if max(change(encoding.shift), change(2 * encoding.shift)) > NEAR:
         raise EncodingFault(
-            f"ids that all move by {encoding.shift} change the outputs; declare absolute = True, or another shift"
+            f"shift is {encoding.shift}, but adding {encoding.shift} to all ids changes the outputs; declare absolute "
+            "= True, or another shift"
         )
     if encoding.shift > 1 and change(1) < FAR:
-        raise EncodingFault(f"it declares a shift of {encoding.shift}, but one of 1 changes nothing; declare that")
+        raise EncodingFault(
+            f"shift is {encoding.shift}, but adding 1 to all ids does not change the outputs; return 1 from shift"
+        )
 
 
 def gradients(encoding: Encoding) -> None:
@@ -271,7 +317,10 @@ def gradients(encoding: Encoding) -> None:
     for name in own_parameters(model):
         gradient = weights[name].grad
         if gradient is None or not bool(gradient.any()) or not bool(gradient.isfinite().all()):
-            raise EncodingFault(f"no gradient reaches {name}; compute with the parameter itself, not a detached copy")
+            raise EncodingFault(
+                f"the gradient of {name} is missing, zero or not finite; compute with the parameter and not with a "
+                "detached copy"
+            )
 
 
 def memory(encoding: Encoding) -> None:
@@ -282,8 +331,8 @@ def memory(encoding: Encoding) -> None:
         model(some_tokens(1, LONG), torch.arange(LONG)[None])
     if largest.elements >= LONG * LONG // 2:
         raise EncodingFault(
-            f"an array of {largest.elements:,} numbers was made for {LONG:,} tokens; let bias_at work on the lags that "
-            "it is given, and the rest only on ids"
+            f"a forward pass of {LONG:,} tokens allocates an array of {largest.elements:,} numbers; compute biases "
+            "only in bias_at, from its argument lags, and build no other array of queries by keys"
         )
 
 
@@ -312,10 +361,16 @@ def bias_table(encoding: Encoding) -> None:
     for layer in range(2):
         table = encoding.bias_by_lag(model, layer, POS)
         if (table is not None) != encoding.biased:
-            raise EncodingFault(f"biased is {encoding.biased}, but bias_by_lag disagrees; make both agree")
+            raise EncodingFault(
+                f"biased is {encoding.biased}, but bias_by_lag returns {'None' if table is None else 'a table'}; "
+                f"declare biased = {table is not None}, or change bias_by_lag"
+            )
         last = cache[f"blocks.{layer}.attn.hook_attn_scores"][0, :, -1].flip(-1)
         if distance(last, torch.zeros_like(last) if table is None else table) > NEAR:
-            raise EncodingFault(f"scores of layer {layer} without content are not bias_by_lag; let it use bias_at")
+            raise EncodingFault(
+                f"with queries of 0 the scores of layer {layer} differ from bias_by_lag; compute bias_by_lag with "
+                "bias_at"
+            )
 
 
 def limit_terms(encoding: Encoding) -> None:
@@ -324,19 +379,26 @@ def limit_terms(encoding: Encoding) -> None:
     for layer in range(2):
         terms = encoding.limit_terms(model, layer)
         if (terms is not None) != encoding.limit:
-            raise EncodingFault(f"limit is {encoding.limit}, but limit_terms disagrees; make both agree")
+            raise EncodingFault(
+                f"limit is {encoding.limit}, but limit_terms returns {'None' if terms is None else 'terms'}; declare "
+                f"limit = {terms is not None}, or change limit_terms"
+            )
         if terms is None:
             continue
         ids = torch.arange(3 * len(terms.vectors))
         vectors = model.pos_embed(ids[None], torch.float64)[0] if encoding.added else torch.zeros(len(ids), 16)
         if encoding.turns or distance(terms.vectors[ids % len(terms.vectors)], vectors.double()) > NEAR:
-            raise EncodingFault("the vectors that it adds are not terms.vectors by residue; declare limit = False")
+            raise EncodingFault(
+                f"the added vectors differ from terms.vectors[id % {len(terms.vectors)}]; correct limit_terms, or "
+                "declare limit = False"
+            )
         size = terms.phi.shape[1] + POS
         table = encoding.bias_by_lag(model, layer, size)
         said = torch.nn.functional.pad(terms.phi, (0, POS)) + terms.far[:, None]
         if distance(said, torch.zeros_like(said) if table is None else table) > NEAR:
             raise EncodingFault(
-                "phi and far differ from the bias by lag; make phi long enough that all longer lags have the bias far"
+                f"the bias by lag differs from phi and far of limit_terms; phi has {terms.phi.shape[1]} lags: make it "
+                "so long that every longer lag has the bias far"
             )
 
 
@@ -347,13 +409,16 @@ def reach(encoding: Encoding) -> None:
         declared = type(encoding).reach(stated_settings)
         if not encoding.reads_ids and (declared is None or (declared.period, declared.locality) != (1, 0)):
             raise EncodingFault(
-                "the encoding reads no ids, so a program for it may not read positions; return Reach(period=1, "
-                "locality=0) from reach"
+                f"reads_ids is False, but reach returns {declared}, so programs could read positions; return "
+                "Reach(period=1, locality=0)"
             )
         if declared is not None and encoding.limit and declared.period is not None:
             terms = encoding.limit_terms(small_model(encoding), 0)
             if stated_settings and terms is not None and len(terms.vectors) % declared.period:
-                raise EncodingFault(f"a program may read residues mod {declared.period}, which its vectors do not show")
+                raise EncodingFault(
+                    f"reach allows programs to read ids modulo {declared.period}, but the vectors repeat every "
+                    f"{len(terms.vectors)} ids; return a period that divides {len(terms.vectors)}"
+                )
 
 
 def refusals(encoding: Encoding) -> None:
@@ -364,10 +429,14 @@ def refusals(encoding: Encoding) -> None:
             logits(model, some_tokens(1, 2), ids)
         except PositionError:
             if not refused:
-                raise EncodingFault(f"id {int(ids[0, 1])} is refused without a table; declare table = True") from None
+                raise EncodingFault(
+                    f"table is False, but id {int(ids[0, 1])} is refused; declare table = True, or accept the id"
+                ) from None
         else:
             if refused:
-                raise EncodingFault(f"id {int(ids[0, 1])} is read; let check() call that of Encoding")
+                raise EncodingFault(
+                    f"id {int(ids[0, 1])} is accepted and should be refused; call super().check(ids, n_ctx) in check()"
+                )
 
 
 def conversion(encoding: Encoding) -> None:
@@ -377,10 +446,16 @@ def conversion(encoding: Encoding) -> None:
         fields = upstream_fields(cfg)
     except UpstreamError as refusal:
         if encoding.upstream or f"positions {encoding.name}" not in str(refusal):
-            raise EncodingFault(f"the refusal does not name the positions: {refusal}") from None
+            raise EncodingFault(
+                f"upstream is {encoding.upstream!r}, and the conversion to TransformerLens ends with: {refusal}. Make "
+                f"the error contain 'positions {encoding.name}', or return fields from upstream_fields"
+            ) from None
         return
     if not encoding.upstream or fields.get("positional_embedding_type") != encoding.upstream:
-        raise EncodingFault("upstream_fields does not return upstream; begin with super().upstream_fields(d_head)")
+        raise EncodingFault(
+            f"upstream is {encoding.upstream!r}, but upstream_fields returns "
+            f"{fields.get('positional_embedding_type')!r}; begin upstream_fields with super().upstream_fields(d_head)"
+        )
 
 
 CHECKS: Mapping[str, Callable[[Encoding], None]] = {

@@ -190,26 +190,26 @@ class Unnamed(Rotary):
 
 
 BROKEN: tuple[tuple[type[Encoding], str, str], ...] = (
-    (Forgets, "settings", "let every setting be a plain field"),
-    (Draws, "determinism", "name it W_... and it is drawn by seed"),
-    (DeafHook, "hooks", "hook_window returns changes nothing"),
-    (Turns, "declarations", "turns is False, but turn()"),
-    (Unseen, "declarations", "name a bias_hook"),
-    (TwoMinds, "scores", "scores made from a cache are not the model's"),
-    (Ahead, "scores", "let bias_weights, fixed_weights and bias_at agree"),
-    (Reverses, "causality", "let an id mean the same whatever ids follow it"),
+    (Forgets, "settings", "declare each setting as a plain field"),
+    (Draws, "determinism", "rename it to W_..."),
+    (DeafHook, "hooks", "hook_window returns is ignored"),
+    (Turns, "declarations", "turns is False, but turn() returns angles; declare turns = True"),
+    (Unseen, "declarations", "the learned inside; declare a name for their hook as bias_hook"),
+    (TwoMinds, "scores", "attention scores computed from a cache differ"),
+    (Ahead, "scores", "make bias_weights, fixed_weights and bias_at agree"),
+    (Reverses, "causality", "compute each position without the ids after it"),
     (Idle, "ids matter", "declare reads_ids = False"),
     (Claims, "ids matter", "declare reads_ids = True"),
-    (Absolute, "shifts", "moving all changes nothing"),
+    (Absolute, "shifts", "absolute is True, but adding 1 or 20 to all ids does not change the outputs"),
     (Invariant, "shifts", "declare absolute = True"),
-    (Frozen, "gradients", "no gradient reaches blocks.0.attn.phi"),
-    (Quadratic, "memory", "let bias_at work on the lags that it is given"),
-    (OtherTable, "bias by lag", "let it use bias_at"),
-    (ShortLocalTerm, "limit terms", "make phi long enough that all longer lags have the bias far"),
-    (NoLimit, "limit terms", "make both agree"),
-    (Sees, "reach", "a program for it may not read positions"),
-    (Reads, "refusals", "let check() call that of Encoding"),
-    (Unnamed, "conversion", "begin with super().upstream_fields(d_head)"),
+    (Frozen, "gradients", "the gradient of blocks.0.attn.phi is missing"),
+    (Quadratic, "memory", "compute biases only in bias_at, from its argument lags"),
+    (OtherTable, "bias by lag", "compute bias_by_lag with bias_at"),
+    (ShortLocalTerm, "limit terms", "long that every longer lag has the bias far"),
+    (NoLimit, "limit terms", "limit is False, but limit_terms returns terms; declare limit = True"),
+    (Sees, "reach", "so programs could read positions"),
+    (Reads, "refusals", "call super().check(ids, n_ctx) in check()"),
+    (Unnamed, "conversion", "begin upstream_fields with super().upstream_fields(d_head)"),
 )
 
 
@@ -307,18 +307,18 @@ class Slopes(Alibi):
 
 
 MORE: tuple[tuple[type[Encoding], str, str], ...] = (
-    (Coarse, "shifts", "declares a shift of 2, but one of 1 changes nothing"),
+    (Coarse, "shifts", "shift is 2, but adding 1 to all ids does not change the outputs"),
     (BothWays, "shifts", "absolute is True, but shift is 1"),
-    (Refuses, "refusals", "is refused without a table"),
-    (Silent, "bias by lag", "biased is True, but bias_by_lag disagrees"),
-    (Random, "determinism", "draw nothing in a pass"),
-    (Wasteful, "determinism", "the global random state was used"),
-    (Thawed, "settings", "settings can be changed"),
-    (Open, "settings", "settings that do not exist are taken"),
-    (Blurred, "limit terms", "are not terms.vectors by residue"),
-    (Finer, "reach", "residues mod 6, which its vectors do not show"),
-    (Renamed, "conversion", "begin with super().upstream_fields(d_head)"),
-    (Slopes, "gradients", "no gradient reaches blocks.0.attn.slope"),
+    (Refuses, "refusals", "table is False, but id "),
+    (Silent, "bias by lag", "biased is True, but bias_by_lag returns None; declare biased = False"),
+    (Random, "determinism", "draw no random numbers in a forward pass"),
+    (Wasteful, "determinism", "changes torch's global random state"),
+    (Thawed, "settings", "has no frozen=True"),
+    (Open, "settings", "has extra='ignore'"),
+    (Blurred, "limit terms", "the added vectors differ from terms.vectors"),
+    (Finer, "reach", "read ids modulo 6, but the vectors repeat every 3 ids"),
+    (Renamed, "conversion", "begin upstream_fields with super().upstream_fields(d_head)"),
+    (Slopes, "gradients", "the gradient of blocks.0.attn.slope is missing"),
 )
 
 
