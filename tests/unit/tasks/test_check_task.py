@@ -15,6 +15,7 @@ from workbench.tasks.base import Batch, Support
 from workbench.tasks.registry import find_task
 from workbench.tasks.regular.state_machines import EvenPairs, Parity
 from workbench.tasks.testing import CHECKS, TaskCheckError, check_task, findings
+from workbench.tasks.testing.kit import TITLES
 from workbench.tasks.testing.subject import TaskSubject
 
 
@@ -36,7 +37,7 @@ def test_a_challenge_law_that_is_the_matched_law_is_refused(name: str) -> None:
         assert found == []
     else:
         assert len(found) == 1
-        assert "cannot be told from its matched law" in found[0]
+        assert "the matched and the challenge test set do not differ" in found[0]
 
 
 # ---- one task or more for each check -------------------------------------------------------------
@@ -195,37 +196,37 @@ class Raising(Parity):
 
 
 FAILING = [
-    ("statement", NoSummary, "does not state its summary; set the class variable"),
-    ("statement", UnknownKind, "its kind is 'number'; it is one of state, average, counter, pointer"),
-    ("settings", Forgetful, "do not survive a way through JSON"),
-    ("lengths", AdmitsNothing, "it admits length 0"),
-    ("lengths", SkipsLengths, "is 2, not the first admissible length"),
-    ("shapes", Unasked, "nothing is asked at the end of a string"),
-    ("shapes", WithBOS, "BOS stands in a string"),
-    ("oracle", OtherOracle, "label() says 0 and reference() 1; mend one of them"),
-    ("prefixes", LooksAhead, "label from the prefix alone"),
-    ("automaton", OtherAutomaton, "its automaton reads a b; let it read all tokens but BOS"),
-    ("automaton", WrongAnswers, "answers otherwise than its labels"),
+    ("statement", NoSummary, "the class variable summary is empty"),
+    ("statement", UnknownKind, "kind is 'number'; set kind to one of state, average, counter, pointer"),
+    ("settings", Forgetful, "change when they are written as JSON"),
+    ("lengths", AdmitsNothing, "admissible(0) is True"),
+    ("lengths", SkipsLengths, "is 2, which is not the first admissible length"),
+    ("shapes", Unasked, "the mask is False at the last position"),
+    ("shapes", WithBOS, "BOS is missing at the start"),
+    ("oracle", OtherOracle, "label() returns 0 and reference() returns 1; correct one of them"),
+    ("prefixes", LooksAhead, "compute it only from the prefix"),
+    ("automaton", OtherAutomaton, "the alphabet of automaton() is a b; use all tokens except BOS"),
+    ("automaton", WrongAnswers, "automaton() and label() give different answers"),
     ("neutral tokens", OnesAreNeutral, "the neutral token 1 changes the answer"),
-    ("seeds", OwnRandomness, "hang on more than the given generator"),
-    ("seeds", OneDraw, "are the same for two seeds"),
-    ("batches", Together, "depends on the strings beside it"),
-    ("laws", SameLaws, "draw strings on which shortcuts fail"),
-    ("laws", SaysSameLaws, "but they differ in"),
+    ("seeds", OwnRandomness, "use other random numbers than those of the given generator"),
+    ("seeds", OneDraw, "are equal for two seeds"),
+    ("batches", Together, "depend on the other sequences of the batch"),
+    ("laws", SameLaws, "draw challenge sequences on which shortcuts fail"),
+    ("laws", SaysSameLaws, "but the two test sets differ in"),
     ("prefix-closed", ClosedNot, "prefix_closed('challenge') is True, but prefixes"),
-    ("support", FewerListed, "lacks a string that sample() draws"),
-    ("support", OtherOdds, "has other probabilities than sample()"),
-    ("chance", NoChance, "but chance() says 0.300; state the share of the best constant answer"),
+    ("support", FewerListed, "lacks a sequence that sample() draws"),
+    ("support", OtherOdds, "and sample() have different probabilities"),
+    ("chance", NoChance, "but chance() returns 0.300; return the share of the best constant answer"),
     ("shortcuts", FirstDecides, "the shortcut first_window is right for 1.000"),
-    ("shortcuts", EarlyWindows, "tells last_window at length N"),
-    ("strata", OtherStratum, "draws strings that strata() does not call all ones"),
+    ("shortcuts", EarlyWindows, "returns last_window at length N"),
+    ("strata", OtherStratum, "draws sequences that strata() does not mark as all ones"),
     ("memory", Square, "grows like the square of the length"),
-    ("shapes", Raising, "raises an error where it should answer (AttributeError"),
+    ("shapes", Raising, "raises an error in this check (AttributeError"),
 ]
 
 
 def test_every_check_has_a_task_that_fails_it() -> None:
-    assert {check for check, _, _ in FAILING} == set(CHECKS)
+    assert {check for check, _, _ in FAILING} == set(CHECKS) == set(TITLES)
     assert findings(Parity()) == []
 
 
@@ -235,7 +236,7 @@ def test_what_a_task_does_not_keep_is_named_with_the_way_out(
 ) -> None:
     found = [str(one) for one in findings(cls())]
     held([re.sub(r" \(at [^()]+\)", "", line) for line in found])  # a place in this very file
-    assert any(line.startswith(f"{check}: ") and sentence in line for line in found), found
+    assert any(line.startswith(f"{TITLES[check]}: ") and sentence in line for line in found), found
 
 
 def test_a_failing_task_is_refused_with_all_that_is_wrong() -> None:

@@ -74,9 +74,9 @@ def test_a_wrong_task_is_not_trained_and_the_sentence_names_check_and_way_out(fi
         Trainer(build(TrainRequest(f"{file}:WrongIds", TINY)), folder).run()
     sentence = str(caught.value)
     assert "\n" not in sentence
-    assert sentence.startswith("the task wrong_ids is not trained, as it fails the check shapes: ")
-    assert "a token id is outside 0..2; ids are places in tokens_names (and " in sentence
-    assert sentence.endswith(f"; see lengthlens tasks --check {file}:WrongIds")
+    assert sentence.startswith("the task wrong_ids is not trained, because it fails the check shapes: ")
+    assert "token ids run from 0 to 3; draw indices of tokens_names, from 0 to 2 (and " in sentence
+    assert sentence.endswith(f"; run lengthlens tasks --check {file}:WrongIds for all findings")
     assert not folder.exists()
     with pytest.raises(TaskCheckError, match="check"):
         refuse_unsound(load_task(f"{file}:Unlike"))

@@ -90,9 +90,10 @@ def checked(name: str) -> None:
     """Check a task with its default parameters; naming a file trusts its code."""
     from workbench.tasks import make_task
     from workbench.tasks.registry import contained
-    from workbench.tasks.testing import CHECKS, check_task
+    from workbench.tasks.testing import check_task
+    from workbench.tasks.testing.kit import TITLES
 
     task = make_task(name)
     with contained(task):
         check_task(task)
-    print(f"{task.name} passes all checks of a task: {', '.join(CHECKS)}.")
+    print(f"{task.name} passes all {len(TITLES)} checks: {', '.join(TITLES.values())}.")

@@ -32,8 +32,8 @@ def refuse_unsound(task: Task) -> None:
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
         parameters = ", ".join(f"{name} {value}" for name, value in task.parameters.items())
         raise TaskCheckError(
-            f"the task {task.name}{f' ({parameters})' if parameters else ''} is not trained, as it fails the check "
-            f"{faults[0]}{more}; see lengthlens tasks --check {_place(task)}"
+            f"the task {task.name}{f' ({parameters})' if parameters else ''} is not trained, because it fails the "
+            f"check {faults[0]}{more}; run lengthlens tasks --check {_place(task)} for all findings"
         )
     _SOUND.add(key)
 

@@ -44,8 +44,9 @@ def _memory(one: TaskSubject) -> Iterator[str]:
         for what, few, many, square in zip(("tensor", "array"), small, large, least, strict=True):
             if many > square and many > grows * few:
                 yield (
-                    f"the law {law} makes a {what} that grows like the square of the length ({long}, 2 strings); go "
-                    "along the string with cumulative sums, or in blocks"
+                    f"drawing 2 sequences of the {law} test set at length {long} allocates {many:,} "
+                    f"{'numbers in one tensor' if what == 'tensor' else 'bytes'}, which grows like the square of the "
+                    "length; use cumulative sums along the sequence, or blocks"
                 )
 
 

@@ -29,14 +29,17 @@ def _oracle(one: TaskSubject) -> Iterator[str]:
             asked = said.mask[row, start:].tolist()
             if [answer is not None for answer in wanted] != asked:
                 name = _named(task, string)
-                yield f"{what}: label() and reference() do not ask at the same places of {name}; mend one of them"
+                yield (
+                    f"{what}: label() and reference() require answers at different positions of {name}; correct one of "
+                    "them"
+                )
                 return
             wrong = _first_wrong(said.targets[row, start:], wanted)
             if wrong is not None:
                 held = said.targets[row, start + wrong].tolist()
                 yield (
-                    f"{what}: after {wrong + 1} tokens of {_named(task, string)} label() says {held} and "
-                    f"reference() {wanted[wrong]}; mend one of them"
+                    f"{what}: after prefix length {wrong + 1} of {_named(task, string)} label() returns {held} and "
+                    f"reference() returns {wanted[wrong]}; correct one of them"
                 )
                 return
         beyond = batch.mask & ~said.mask
@@ -44,7 +47,10 @@ def _oracle(one: TaskSubject) -> Iterator[str]:
             beyond[:, -1] = False
         both = batch.mask & said.mask
         if bool(beyond.any()) or not torch.equal(batch.targets[both], said.targets[both]):
-            yield f"{what}: sample() answers otherwise than label() on the same strings; answer both in label_strings()"
+            yield (
+                f"{what}: sample() and label() give different answers for the same sequences; compute both in "
+                "label_strings()"
+            )
             return
 
 
@@ -76,7 +82,10 @@ def _prefixes(one: TaskSubject) -> Iterator[str]:
                 continue
             both = whole.mask[:, : start + end] & part.mask
             if not torch.equal(whole.targets[:, : start + end][both], part.targets[both]):
-                yield f"{what}: an answer within {end} tokens changes with what follows; label from the prefix alone"
+                yield (
+                    f"{what}: an answer at prefix length {end} or below depends on later tokens; compute it only from "
+                    "the prefix"
+                )
                 return
 
 
@@ -86,14 +95,17 @@ def _automaton(one: TaskSubject) -> Iterator[str]:
         return
     symbols = one.task.tokens_names[int(one.task.bos) :]
     if automaton.alphabet != symbols:
-        yield f"its automaton reads {' '.join(automaton.alphabet)}; let it read all tokens but BOS, in order"
+        yield (
+            f"the alphabet of automaton() is {' '.join(automaton.alphabet)}; use all tokens except BOS: "
+            f"{' '.join(symbols)}"
+        )
         return
     for what, batch in one.some():
         said = automaton.labels[automaton.run(one.strings(batch).numpy() - int(one.task.bos))]
         start = int(one.task.bos)
         mask, targets = batch.mask[:, start:].numpy(), batch.targets[:, start:].numpy()
         if (said[mask] != targets[mask]).any():
-            yield f"{what}: its automaton answers otherwise than its labels; mend automaton(), or return None"
+            yield f"{what}: automaton() and label() give different answers; correct automaton(), or return None"
             return
 
 
@@ -111,7 +123,10 @@ def _neutral(one: TaskSubject) -> Iterator[str]:
                 before, after = task.label(string[None]), task.label(longer[None])
                 if bool(before.mask[0, -1]) and not torch.equal(before.targets[0, -1], after.targets[0, -1]):
                     name = task.tokens_names[token]
-                    yield f"the neutral token {name} changes the answer of {_named(task, string.tolist())}; drop it"
+                    yield (
+                        f"the neutral token {name} changes the answer of {_named(task, string.tolist())}; remove it "
+                        "from neutral_tokens"
+                    )
                     return
 
 
@@ -124,10 +139,13 @@ def _seeds(one: TaskSubject) -> Iterator[str]:
             np.random.get_state()
         )
         if moved or not torch.equal(first.tokens, one.draw(law, one.length, seed=1).tokens):
-            yield f"strings of the law {law} hang on more than the given generator; draw everything from it"
+            yield (
+                f"sequences of the {law} distribution use other random numbers than those of the given generator; draw "
+                "everything from the generator"
+            )
         other = one.draw(law, one.length, seed=2)
         if torch.equal(first.tokens, other.tokens) and not one.task.one_string_per_length:
-            yield f"strings of the law {law} are the same for two seeds; draw them from the given generator"
+            yield f"sequences of the {law} distribution are equal for two seeds; draw them from the given generator"
 
 
 def _batches(one: TaskSubject) -> Iterator[str]:
@@ -142,7 +160,10 @@ def _batches(one: TaskSubject) -> Iterator[str]:
             parts = torch.cat([getattr(part, name) for part in alone])
             if not torch.allclose(whole[:4].double(), parts.double(), atol=1e-5, equal_nan=True):
                 said = name.replace("_", " ")
-                yield f"{what}: the {said} of a string depends on the strings beside it; label each by itself"
+                yield (
+                    f"{what}: the values of the {said} depend on the other sequences of the batch; label each sequence "
+                    "alone"
+                )
                 return
 
 

@@ -28,11 +28,15 @@ def _laws(one: TaskSubject) -> Iterator[str]:
     p, name = _smallest_p(_statistics(one, one.many("matched")), _statistics(one, one.many("challenge")))
     if p >= P and not reason:
         yield (
-            f"its challenge law cannot be told from its matched law ({MANY:,} strings each at length {one.length}): "
-            "draw strings on which shortcuts fail, or say in challenge_is_matched why there are none"
+            f"the matched and the challenge test set do not differ ({MANY:,} sequences of each at length "
+            f"{one.length}); draw challenge sequences on which shortcuts fail, or give the reason in "
+            "challenge_is_matched"
         )
     if p < P and reason:
-        yield f"challenge_is_matched says that the two laws are one ({reason}), but they differ in {name}; say nothing"
+        yield (
+            f"challenge_is_matched is set ({reason}), but the two test sets differ in {name}; set challenge_is_matched "
+            "= ''"
+        )
 
 
 def _prefix_closed(one: TaskSubject) -> Iterator[str]:
@@ -46,8 +50,8 @@ def _prefix_closed(one: TaskSubject) -> Iterator[str]:
         p, name = _smallest_p(_statistics(one, cut), _statistics(one, whole))
         if p < P:
             yield (
-                f"prefix_closed({law!r}) is True, but prefixes of longer strings and strings of length {one.window} "
-                f"differ in {name}; return False"
+                f"prefix_closed({law!r}) is True, but prefixes of longer sequences and sequences of length "
+                f"{one.window} differ in {name}; return False"
             )
 
 
@@ -60,11 +64,17 @@ def _support(one: TaskSubject) -> Iterator[str]:
             place = {tuple(string): i for i, string in enumerate(listed.batch.tokens.tolist())}
             drawn = [place.get(tuple(string)) for string in one.draw(law, length, MANY).tokens.tolist()]
             if None in drawn:
-                yield f"support({law!r}, {length}) lacks a string that sample() draws; list all, or return None"
+                yield (
+                    f"support({law!r}, {length}) lacks a sequence that sample() draws; list all sequences, or return "
+                    "None"
+                )
                 continue
             counts = np.bincount(np.array(drawn, dtype=np.int64), minlength=len(place))
             if len(place) > 1 and _misfit(counts, listed.probabilities.numpy() * MANY) < P:
-                yield f"support({law!r}, {length}) has other probabilities than sample(); mend them, or return None"
+                yield (
+                    f"support({law!r}, {length}) and sample() have different probabilities; correct support(), or "
+                    "return None"
+                )
 
 
 def _misfit(counts: Any, expected: Any) -> float:
@@ -87,9 +97,11 @@ def _statistics(one: TaskSubject, batch: Batch) -> dict[str, Tensor]:
     change = strings[:, 1:] != strings[:, :-1]
     index = torch.arange(1, length)
     statistics: dict[str, Tensor] = {
-        "how often neighbours differ": change.sum(1),
-        "where the first token is left": torch.where(change, index, length).amin(1) if length > 1 else strings[:, 0],
-        "where the last token begins": torch.where(change, index, 0).amax(1) if length > 1 else strings[:, 0],
+        "how often neighbouring tokens differ": change.sum(1),
+        "how long the first token repeats": torch.where(change, index, length).amin(1) if length > 1 else strings[:, 0],
+        "where the last run of equal tokens begins": torch.where(change, index, 0).amax(1)
+        if length > 1
+        else strings[:, 0],
         "the first token": strings[:, 0],
         "the middle token": strings[:, length // 2],
         "the last token": strings[:, -1],
@@ -102,19 +114,19 @@ def _statistics(one: TaskSubject, batch: Batch) -> dict[str, Tensor]:
         occurs = strings == token
         name = task.tokens_names[token]
         statistics[f"how often {name} occurs"] = occurs.sum(1)
-        statistics[f"where {name} comes last"] = torch.where(occurs, torch.arange(1, length + 1), 0).amax(1)
+        statistics[f"where {name} occurs last"] = torch.where(occurs, torch.arange(1, length + 1), 0).amax(1)
     again = strings[:, 1:] == strings[:, :1]
     before = strings[:, :-1] == strings[:, -1:]
     if length > 1:
-        statistics["where the first token comes again"] = torch.where(again, index, length).amin(1)
-        statistics["where the last token was before"] = torch.where(before, index, 0).amax(1)
+        statistics["where the first token occurs again"] = torch.where(again, index, length).amin(1)
+        statistics["where the last token occurred before"] = torch.where(before, index, 0).amax(1)
     for key, values in batch.meta.items():
         for column, value in enumerate(values.flatten(1).unbind(1) if values.ndim > 1 else [values]):
             statistics[f"meta {key} {column}"] = value
     distinct = strings.sort(1).values
-    statistics["how many tokens are different"] = (distinct[:, 1:] != distinct[:, :-1]).sum(1)
+    statistics["the number of different tokens"] = (distinct[:, 1:] != distinct[:, :-1]).sum(1)
     for name, hits in task.shortcuts(batch, one.window).items():
-        statistics[f"what the shortcut {name} gets right"] = hits
+        statistics[f"how often the shortcut {name} is right"] = hits
     return statistics
 
 
@@ -160,7 +172,7 @@ def _chance(one: TaskSubject) -> Iterator[str]:
         for length in dict.fromkeys((one.window, one.length)):
             stated = task.chance(law, length)
             if not 0 <= stated <= 1:
-                yield f"chance({law!r}, {length}) is {stated:g}; it is a share of strings"
+                yield f"chance({law!r}, {length}) is {stated:g}; return a share of sequences between 0 and 1"
                 continue
             batch = one.draw(law, length, MANY, window=length // 8)
             best = float(task.shortcuts(batch, length)["position_only"].mean())
@@ -169,8 +181,9 @@ def _chance(one: TaskSubject) -> Iterator[str]:
             slack = (2 * np.log(max(2, classes)) * max(stated, 1 / MANY) / MANY) ** 0.5
             if abs(best - stated) > 5 * 0.5 / MANY**0.5 + slack:
                 yield (
-                    f"on the law {law} at length {length} the best constant answer is right for {best:.3f} of {MANY:,} "
-                    f"strings, but chance() says {stated:.3f}; state the share of the best constant answer"
+                    f"on the {law} test set at length {length} the best constant answer is right for {best:.3f} of "
+                    f"{MANY:,} sequences, but chance() returns {stated:.3f}; return the share of the best constant "
+                    "answer"
                 )
 
 
@@ -180,20 +193,26 @@ def _shortcuts(one: TaskSubject) -> Iterator[str]:
         found = task.shortcuts(one.many(law), one.window)
         for name in ("position_only", "last_token"):
             if name not in found:
-                yield f"shortcuts() does not tell {name}; keep what the base class tells"
+                yield f"shortcuts() lacks {name}; extend the dict that super().shortcuts() returns"
         for name, hits in found.items():
             if tuple(hits.shape) != (MANY,) or not bool(((hits >= 0) & (hits <= 1)).all()):
-                yield f"the shortcut {name} is not a share of 0 to 1 for each sequence, but {tuple(hits.shape)}"
+                yield (
+                    f"the shortcut {name} has shape {tuple(hits.shape)} or values outside 0 to 1; return one share for "
+                    f"each of the {MANY:,} sequences"
+                )
             elif law == "challenge" and name not in task.outside_floor and float(hits.mean()) > HIGHEST_FLOOR:
                 yield (
-                    f"on the challenge law at length {one.length} the shortcut {name} is right for "
-                    f"{float(hits.mean()):.3f}, and beyond {HIGHEST_FLOOR} no skill is defined; keep what decides out "
-                    "of the first and the last N tokens"
+                    f"on the challenge test set at length {one.length} the shortcut {name} is right for "
+                    f"{float(hits.mean()):.3f} of the sequences; at most {HIGHEST_FLOOR} is allowed, so place the "
+                    "deciding tokens outside the first and last N tokens"
                 )
         short = task.shortcuts(one.draw(law, one.window), one.window)
         seen = [name for name in short if name.endswith("window")]
         if seen:
-            yield f"shortcuts() tells {' and '.join(seen)} at length N, where a window sees everything; leave that out"
+            yield (
+                f"shortcuts() returns {' and '.join(seen)} at length N, where a window contains the whole sequence; "
+                "return windows only beyond N"
+            )
 
 
 def _strata(one: TaskSubject) -> Iterator[str]:
@@ -204,11 +223,17 @@ def _strata(one: TaskSubject) -> Iterator[str]:
             continue
         kinds = task.strata(batch)
         if name in kinds and not bool(kinds[name].all()):
-            yield f"sample_stratum({name!r}) draws strings that strata() does not call {name}; mend one of them"
+            yield (
+                f"sample_stratum({name!r}) draws sequences that strata() does not mark as {name}; correct one of the "
+                "two"
+            )
         if not 0 <= task.stratum_chance(name, "matched", one.length) <= 1:
-            yield f"stratum_chance({name!r}) is no share of strings"
+            yield (
+                f"stratum_chance({name!r}) is {task.stratum_chance(name, 'matched', one.length):g}; return a share "
+                "between 0 and 1"
+            )
     if not refuses(lambda: task.sample_stratum("no such", 1, one.length, torch.Generator(), "matched", None)):
-        yield "it draws strings of a stratum that does not exist; let sample_stratum() refuse it"
+        yield "sample_stratum() accepts the unknown kind of hard input 'no such'; raise TaskError for unknown names"
 
 
 CHECKS: Mapping[str, Check] = {

@@ -18,6 +18,26 @@ CHECKS: Mapping[str, Check] = {
     **check_cost.CHECKS,
 }
 """All checks by name, in the order in which they run."""
+TITLES: Mapping[str, str] = {
+    "statement": "class variables",
+    "settings": "parameters",
+    "lengths": "lengths",
+    "shapes": "shapes",
+    "oracle": "reference answers",
+    "prefixes": "answers of prefixes",
+    "automaton": "automaton",
+    "neutral tokens": "neutral tokens",
+    "seeds": "random seeds",
+    "batches": "sequences of a batch",
+    "laws": "test sets",
+    "prefix-closed": "prefixes of longer sequences",
+    "support": "listed sequences",
+    "chance": "chance accuracy",
+    "shortcuts": "shortcuts",
+    "strata": "hard inputs",
+    "memory": "memory",
+}
+"""Check -> its name in messages."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +53,7 @@ class Finding:
     sentence: str
 
     def __str__(self) -> str:
-        return f"{self.check}: {self.sentence}"
+        return f"{TITLES[self.check]}: {self.sentence}"
 
 
 class TaskCheckError(LensError, AssertionError):
@@ -64,5 +84,8 @@ def findings(task: Task, checks: Sequence[str] = tuple(CHECKS)) -> list[Finding]
         errors: list[str] = []
         with isolated(errors.append, "", foreign=True):
             faults += [Finding(name, sentence) for sentence in CHECKS[name](subject)]
-        faults += [Finding(name, f"the task raises an error where it should answer ({error})") for error in errors]
+        faults += [
+            Finding(name, f"the task raises an error in this check ({error}); correct the code at that line")
+            for error in errors
+        ]
     return faults

@@ -69,7 +69,7 @@ class TaskSubject:
             for length in (self.window, self.length):
                 if (law, length) not in self._some:
                     self._some[law, length] = self.draw(law, length)
-                yield f"strings of the law {law} at length {length}", self._some[law, length]
+                yield f"{law} sequences of length {length}", self._some[law, length]
 
 
 def refuses(act: Callable[[], object]) -> bool:

@@ -36,7 +36,7 @@ def test_a_task_of_a_file_is_checked(tmp_path: Path, capsys: pytest.CaptureFixtu
     file = tmp_path / "mine.py"
     file.write_text(TASK.replace("LAW", "law"))
     tasks(f"{file}:Mine", check=True)
-    assert capsys.readouterr().out.startswith("mine passes all checks of a task: statement, settings, lengths, ")
+    assert capsys.readouterr().out.startswith("mine passes all 17 checks: class variables, parameters, lengths, ")
     with pytest.raises(TaskError, match=r"sys\.exit\(3"):
         tasks(f"{file}:Leaves", check=True)
 
@@ -44,7 +44,7 @@ def test_a_task_of_a_file_is_checked(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_what_it_does_not_keep_is_said(tmp_path: Path) -> None:
     file = tmp_path / "alike.py"
     file.write_text(TASK.replace("LAW", '"matched"'))
-    with pytest.raises(TaskCheckError, match="law"):
+    with pytest.raises(TaskCheckError, match="test sets: the matched and the challenge test set do not differ"):
         tasks(f"{file}:Mine", check=True)
 
 
@@ -54,7 +54,7 @@ def test_a_vocabulary_without_the_token_that_begins_every_string_is_told_first()
         vocabulary = ("0", "1")
 
     first, *others = findings(NoBos(), ["statement", "shapes"])
-    said = "the first of tokens_names is the token that begins every string, <bos>, and here it is 0, while ids up to 2"
+    said = "every sequence begins with the first of tokens_names, <bos>, but the first is 0, and sample() draws ids up to 2"
     assert first.check == "statement"
     assert first.sentence.startswith(said)
     assert {other.check for other in others} == {"shapes"}

@@ -30,10 +30,10 @@ def agree(found: list[str], parts: list[str]) -> None:
 
 # ---- laws ----------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("p", "reason", "parts"), [
-    (1e-6, "", ["cannot be told from its matched law"]),
+    (1e-6, "", ["the matched and the challenge test set do not differ"]),
     (0.99e-6, "", []),
     (1e-6, "bits are fair", []),
-    (0.99e-6, "bits are fair", ["says that the two laws are one (bits are fair), but they differ in its end"]),
+    (0.99e-6, "bits are fair", ["challenge_is_matched is set (bits are fair), but the two test sets differ in its end"]),
 ])  # fmt: skip
 def test_laws(p: float, reason: str, parts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check_laws, "_statistics", lambda one, batch: batch)
@@ -65,9 +65,9 @@ def test_prefix_closed(p: float, closed: tuple[str, ...], parts: list[str], monk
 @pytest.mark.parametrize(("listed", "weights", "parts"), [
     ([1, 2], [0.5, 0.5], []),
     ([1, 2, 3], [0.5, 0.5, 0.0], []),
-    ([1, 2, 3], [0.4, 0.6, 0.0], ["has other probabilities"]),
-    ([1], [1.0], ["lacks a string"]),
-    ([1, 2], [0.4, 0.6], ["has other probabilities"]),
+    ([1, 2, 3], [0.4, 0.6, 0.0], ["have different probabilities"]),
+    ([1], [1.0], ["lacks a sequence"]),
+    ([1, 2], [0.4, 0.6], ["have different probabilities"]),
 ])  # fmt: skip
 def test_support(listed: list[int], weights: list[float], parts: list[str]) -> None:
     """Strings of one token, half of which are 1; of the length of the window nothing is listed."""
@@ -123,7 +123,7 @@ def test_how_far_chance_may_be_off(real: bool, outputs: int, stated: float, clas
                 chance=lambda law, length: stated, real=real, d_vocab_out=outputs, shortcuts=shortcuts
             )
             found = list(CHECKS["chance"](StubSubject(task=task, window=8, length=32, draw=draw)))
-            assert [f"chance() says {stated:.3f}" in line for line in found] == [True] * (0 if taken else 4), (
+            assert [f"chance() returns {stated:.3f}" in line for line in found] == [True] * (0 if taken else 4), (
                 side,
                 off,
             )
@@ -140,7 +140,7 @@ def test_chance_is_a_share(chance: float, parts: int) -> None:
         shortcuts=lambda *_: {"position_only": torch.tensor([chance])},
     )
     found = list(CHECKS["chance"](StubSubject(task=task, window=8, length=32, draw=lambda *_, **__: None)))
-    agree(found, ["it is a share of strings"] * parts)
+    agree(found, ["return a share of sequences between 0 and 1"] * parts)
 
 
 def hits(value: float) -> torch.Tensor:
@@ -153,16 +153,16 @@ NEAR = torch.cat([hits(0.5)[:-1], torch.tensor([1.5], dtype=torch.float64)])
 
 @pytest.mark.parametrize(("matched", "challenge", "short", "parts"), [
     (GOOD, GOOD, {}, []),
-    ({"last_token": hits(0.5)}, GOOD, {}, ["does not tell position_only"]),
-    (GOOD, {"position_only": hits(0.5)}, {}, ["does not tell last_token"]),
-    ({**GOOD, "mine": hits(0.5)[1:]}, GOOD, {}, ["the shortcut mine is not a share"]),
-    ({**GOOD, "mine": NEAR}, GOOD, {}, ["the shortcut mine is not a share"]),
-    ({**GOOD, "mine": NEAR - 0.6}, GOOD, {}, ["the shortcut mine is not a share"]),
+    ({"last_token": hits(0.5)}, GOOD, {}, ["shortcuts() lacks position_only"]),
+    (GOOD, {"position_only": hits(0.5)}, {}, ["shortcuts() lacks last_token"]),
+    ({**GOOD, "mine": hits(0.5)[1:]}, GOOD, {}, ["the shortcut mine has shape (1999,)"]),
+    ({**GOOD, "mine": NEAR}, GOOD, {}, ["the shortcut mine has shape (2000,) or values outside 0 to 1"]),
+    ({**GOOD, "mine": NEAR - 0.6}, GOOD, {}, ["the shortcut mine has shape (2000,) or values outside 0 to 1"]),
     ({**GOOD, "mine": hits(1.0)}, {**GOOD, "mine": hits(0.95)}, {}, []),
-    (GOOD, {**GOOD, "mine": hits(0.951)}, {}, ["the shortcut mine is right for 0.951, and beyond 0.95"]),
+    (GOOD, {**GOOD, "mine": hits(0.951)}, {}, ["the shortcut mine is right for 0.951 of the sequences; at most 0.95"]),
     (GOOD, {**GOOD, "outside": hits(1.0)}, {}, []),
-    (GOOD, GOOD, {"last_token": 1, "last_window": 2}, ["shortcuts() tells last_window at length N"] * 2),
-    (GOOD, GOOD, {"windows": 1, "first_window": 1, "last_window": 2}, ["tells first_window and last_window at"] * 2),
+    (GOOD, GOOD, {"last_token": 1, "last_window": 2}, ["shortcuts() returns last_window at length N"] * 2),
+    (GOOD, GOOD, {"windows": 1, "first_window": 1, "last_window": 2}, ["returns first_window and last_window at"] * 2),
 ])  # fmt: skip
 def test_shortcuts(matched: Any, challenge: Any, short: Any, parts: list[str]) -> None:
     known = {"matched": matched, "challenge": challenge}
@@ -176,10 +176,10 @@ def test_shortcuts(matched: Any, challenge: Any, short: Any, parts: list[str]) -
 @pytest.mark.parametrize(("kinds", "chance", "refused", "parts"), [
     ({"odd": torch.tensor([True, True])}, 0.0, True, []),
     ({"even": torch.tensor([False, False])}, 1.0, True, []),
-    ({"odd": torch.tensor([True, False])}, 0.5, True, ["that strata() does not call odd"]),
-    ({}, 1.01, True, ["stratum_chance('odd') is no share"]),
-    ({}, -0.01, True, ["stratum_chance('odd') is no share"]),
-    ({}, 0.5, False, ["draws strings of a stratum that does not exist"]),
+    ({"odd": torch.tensor([True, False])}, 0.5, True, ["that strata() does not mark as odd"]),
+    ({}, 1.01, True, ["stratum_chance('odd') is 1.01; return a share"]),
+    ({}, -0.01, True, ["stratum_chance('odd') is -0.01; return a share"]),
+    ({}, 0.5, False, ["accepts the unknown kind of hard input"]),
     (None, 7.0, True, []),
 ])  # fmt: skip
 def test_strata(kinds: Any, chance: float, refused: bool, parts: list[str]) -> None:
@@ -283,7 +283,9 @@ def test_memory_that_grows(
     """At four times the length eight times as much is allowed, and a quarter of its square, or two bytes of each."""
     monkeypatch.setattr(check_cost, "_peak", lambda one, law, length: {256: small, 1024: large}[length])
     found = list(CHECKS["memory"](TaskSubject(make_task("parity"))))
-    agree(found, [f"the law {law} makes a {kind}" for law in ("matched", "challenge") for kind in kinds])
+    units = {"tensor": f"{large[0]:,} numbers in one tensor", "array": f"{large[1]:,} bytes"}
+    start = "drawing 2 sequences of the {} test set at length 1024 allocates {},"
+    agree(found, [start.format(law, units[kind]) for law in ("matched", "challenge") for kind in kinds])
 
 
 @pytest.mark.parametrize(("most", "longest"), [(1024, 1024), (1023, 512), (511, 256), (255, 40)])
@@ -367,7 +369,7 @@ def test_automata_and_randomness() -> None:
         def draw_strings(self, batch: int, length: int, *given: Any) -> Any:
             return torch.ones(batch, length, dtype=torch.long), {}
 
-    beyond = ["hang on more than the given generator"] * 3
+    beyond = ["use other random numbers than those of the given generator"] * 3
     state = np.random.get_state()
     agree(list(CHECKS["seeds"](TaskSubject(Numpys()))), beyond)
     np.random.set_state(state)
@@ -397,22 +399,22 @@ def unlike(kind: str) -> TaskSubject:
 
 
 @pytest.mark.parametrize(("check", "kind", "part"), [
-    ("oracle", "mask", "do not ask at the same places"),
-    ("oracle", "third", ": after 3 tokens of '"), ("batches", "output", "the output summary of a string"),
-    ("batches", "update", "the update summary of a string"), ("batches", "fifth", None), ("batches", "", None),
+    ("oracle", "mask", "require answers at different positions"),
+    ("oracle", "third", ": after prefix length 3 of '"), ("batches", "output", "the values of the output summary"),
+    ("batches", "update", "the values of the update summary"), ("batches", "fifth", None), ("batches", "", None),
 ])  # fmt: skip
 def test_labels(check: str, kind: str, part: str | None) -> None:
     agree(list(CHECKS[check](unlike(kind))), [] if part is None else [part])
 
 
 @pytest.mark.parametrize(("name", "place", "meta", "parts"), [
-    ("mask", 3, False, ["sample() answers otherwise"]),
-    ("mask", 6, False, ["sample() answers otherwise"]),
+    ("mask", 3, False, ["sample() and label() give different answers"]),
+    ("mask", 6, False, ["sample() and label() give different answers"]),
     ("mask", 6, True, []),
-    ("mask", 3, True, ["sample() answers otherwise"]),
+    ("mask", 3, True, ["sample() and label() give different answers"]),
     ("both", 6, True, []),
-    ("targets", 2, True, ["sample() answers otherwise"]),
-    ("targets", 6, False, ["sample() answers otherwise"]),
+    ("targets", 2, True, ["sample() and label() give different answers"]),
+    ("targets", 6, False, ["sample() and label() give different answers"]),
 ])  # fmt: skip
 def test_what_is_sampled_and_what_is_labelled(name: str, place: int, meta: bool, parts: list[str]) -> None:
     """Where facts are drawn along, what is asked at the end may be beyond what strings show."""
@@ -457,7 +459,7 @@ def test_how_many_more_findings_there_are(count: int, more: str, monkeypatch: py
     monkeypatch.setattr(brief, "findings", lambda *_: [Finding("laws", f"wrong {i}") for i in range(count)])
     with pytest.raises(TaskCheckError) as caught:
         refuse_unsound(Mine())
-    assert f"the task mine (size 3) is not trained, as it fails the check laws: wrong 0{more}; see " in str(
+    assert f"the task mine (size 3) is not trained, because it fails the check test sets: wrong 0{more}; run " in str(
         caught.value
     )
 

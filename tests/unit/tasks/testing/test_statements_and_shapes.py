@@ -29,8 +29,8 @@ def test_constants_of_the_kit() -> None:
     one = TaskSubject(make_task("k_hop", k=4))
     assert (one.window, one.length) == (9, 36)
     assert one.draw("training", 9).tokens.equal(one.draw("training", 9, 24, 0, 9).tokens)
-    assert [(what.split()[4:], batch.length) for what, batch in one.some()] == [
-        ([law, "at", "length", str(length)], length)
+    assert [(what, batch.length) for what, batch in one.some()] == [
+        (f"{law} sequences of length {length}", length)
         for law in ("training", "matched", "challenge")
         for length in (9, 36)
     ]
@@ -42,23 +42,23 @@ def test_constants_of_the_kit() -> None:
 @pytest.mark.parametrize(("changed", "highest", "sentences"), [
     ({}, 2, []),
     ({}, 9, []),
-    ({"question": 3}, 2, ["does not state its question"]),
-    ({"name": ""}, 2, ["does not state its name"]),
-    ({"summary": None}, 2, ["does not state its summary"]),
-    ({"family": ""}, 2, ["does not state its family"]),
-    ({"kind": "sum"}, 2, ["its kind is 'sum'"]),
-    ({"tokens_names": (BOS, "a", "a")}, 2, ["two tokens have one name"]),
-    ({**PLAIN, "tokens_names": ("a", BOS, "b")}, 2, ["is not the first token"]),
-    ({**PLAIN, "tokens_names": ("a", "b", BOS)}, 2, ["is not the first token"]),
+    ({"question": 3}, 2, ["the class variable question is empty"]),
+    ({"name": ""}, 2, ["the class variable name is empty"]),
+    ({"summary": None}, 2, ["the class variable summary is empty"]),
+    ({"family": ""}, 2, ["the class variable family is empty"]),
+    ({"kind": "sum"}, 2, ["kind is 'sum'"]),
+    ({"tokens_names": (BOS, "a", "a")}, 2, ["have the same name: a; give"]),
+    ({**PLAIN, "tokens_names": ("a", BOS, "b")}, 2, ["<bos> has id 1 in tokens_names"]),
+    ({**PLAIN, "tokens_names": ("a", "b", BOS)}, 2, ["<bos> has id 2 in tokens_names"]),
     ({"output_names": None}, 2, []),
-    ({"output_names": ("yes",)}, 2, ["not two or more different names"]),
-    ({"output_names": ("yes", "yes")}, 2, ["not two or more different names"]),
-    ({"output_names": ("no", "yes", "yes")}, 2, ["not two or more different names"]),
+    ({"output_names": ("yes",)}, 2, ["output_names is yes; give"]),
+    ({"output_names": ("yes", "yes")}, 2, ["output_names is yes, yes; give"]),
+    ({"output_names": ("no", "yes", "yes")}, 2, ["output_names is no, yes, yes; give"]),
     ({"output_names": ("a", "b", "c")}, 2, []),
-    ({"neutral_tokens": (3,)}, 2, ["a neutral token is no token id"]),
-    ({"neutral_tokens": (1, -1)}, 2, ["a neutral token is no token id"]),
+    ({"neutral_tokens": (3,)}, 2, ["neutral_tokens is 3; give"]),
+    ({"neutral_tokens": (1, -1)}, 2, ["neutral_tokens is 1, -1; give"]),
     (PLAIN, 2, []),
-    (PLAIN, 3, ["ids up to 3 are drawn"]),
+    (PLAIN, 3, ["draws ids up to 3"]),
     (PLAIN, None, []),
 ], ids=str)  # fmt: skip
 def test_what_a_task_states(changed: dict[str, Any], highest: int | None, sentences: list[str]) -> None:
@@ -107,30 +107,30 @@ class Lengths(StubSubject):
 
 
 EVEN: Callable[[int], bool] = lambda n: n > 0 and n % 2 == 0  # noqa: E731
-FIRST = "not the first admissible length from there on"
+FIRST = "which is not the first admissible length from"
 
 
 @pytest.mark.parametrize(("stub", "sentences"), [
     (Lengths(), []),
     (Lengths(admits=EVEN), []),
-    (Lengths(admits=lambda n: n >= 0), ["it admits length 0"]),
-    (Lengths(unlisted=40), ["lengths() is not what admissible() says"]),
+    (Lengths(admits=lambda n: n >= 0), ["admissible(0) is True"]),
+    (Lengths(unlisted=40), ["differs from the lengths for which admissible() is True"]),
     (Lengths(unlisted=41), []),
-    (Lengths(50, unlisted=50), ["lengths() is not what admissible() says"]),
+    (Lengths(50, unlisted=50), ["differs from the lengths for which admissible() is True"]),
     (Lengths(50, unlisted=51), []),
-    (Lengths(unlisted=1), ["lengths() is not what admissible() says"]),
+    (Lengths(unlisted=1), ["differs from the lengths for which admissible() is True"]),
     (Lengths(admits=EVEN, next={1: 4}), [f"next_length(1) is 4, {FIRST}"]),
     (Lengths(admits=EVEN, next={1: 3}), [f"next_length(1) is 3, {FIRST}"]),
     (Lengths(admits=EVEN, next={1: 0}), [f"next_length(1) is 0, {FIRST}"]),
     (Lengths(admits=EVEN, next={2: 4}), [f"next_length(2) is 4, {FIRST}"]),
     (Lengths(admits=EVEN, next={40: 42}), [f"next_length(40) is 42, {FIRST}"]),
     (Lengths(admits=EVEN, next={41: 40}), [f"next_length(41) is 40, {FIRST}"]),
-    (Lengths(said={6: 7}), [f"the law {law} at length 6" for law in ("training", "matched", "challenge")]),
-    (Lengths(shapes={40: (3, 39)}), ["gives strings of shape (3, 39), not (3, 40)"] * 3),
-    (Lengths(shapes={1: (2, 1)}), ["gives strings of shape (2, 1), not (3, 1)"] * 3),
-    (Lengths(admits=EVEN, refuses=False), ["it draws strings of length 1, which it does not admit"]),
-    (Lengths(admits=lambda n: n > 0 and n != 39, refuses=False), ["it draws strings of length 39"]),
-    (Lengths(any_law=True), ["it draws strings of a law that does not exist"]),
+    (Lengths(said={6: 7}), [f"the {law} distribution at length 6" for law in ("training", "matched", "challenge")]),
+    (Lengths(shapes={40: (3, 39)}), ["gives token ids of shape (3, 39), not (3, 40)"] * 3),
+    (Lengths(shapes={1: (2, 1)}), ["gives token ids of shape (2, 1), not (3, 1)"] * 3),
+    (Lengths(admits=EVEN, refuses=False), ["sample() draws sequences of length 1, but admissible(1) is False"]),
+    (Lengths(admits=lambda n: n > 0 and n != 39, refuses=False), ["sample() draws sequences of length 39"]),
+    (Lengths(any_law=True), ["sample() accepts the unknown distribution"]),
 ])  # fmt: skip
 def test_lengths(stub: Lengths, sentences: list[str]) -> None:
     found = list(CHECKS["lengths"](stub))
@@ -166,23 +166,23 @@ def with_one(name: str, at: tuple[int, int], value: float) -> Batch:
 
 @pytest.mark.parametrize(("batch", "sentences"), [
     (ASKED, []),
-    (changed(ASKED, tokens=ASKED.tokens.int()), ["tokens are torch.int32 (2, 4), not torch.int64 (2, 4)"]),
-    (changed(ASKED, length=4), ["tokens are torch.int64 (2, 4), not torch.int64 (2, 5)"]),
-    (with_one("tokens", (1, 2), 3), ["a token id is outside 0..2"]),
-    (with_one("tokens", (1, 2), -1), ["a token id is outside 0..2"]),
-    (with_one("tokens", (1, 2), 0), ["BOS stands in a string"]),
-    (with_one("tokens", (1, 0), 1), ["BOS stands in a string, or not in front"]),
-    (changed(ASKED, bos=False), ["BOS stands in a string, or not in front"]),
-    (changed(ASKED, mask=ASKED.mask.long()), ["the mask is no bool (2, 4)"]),
-    (changed(ASKED, mask=ASKED.mask[:, 1:]), ["the mask is no bool (2, 4)"]),
-    (with_one("mask", (1, 0), 1), ["something is asked at BOS"]),
-    (with_one("mask", (1, 3), 0), ["nothing is asked at the end of a string"]),
+    (changed(ASKED, tokens=ASKED.tokens.int()), ["tokens are torch.int32 of shape (2, 4); return torch.int64 of shape (2, 4)"]),
+    (changed(ASKED, length=4), ["tokens are torch.int64 of shape (2, 4); return torch.int64 of shape (2, 5)"]),
+    (with_one("tokens", (1, 2), 3), ["token ids run from 0 to 3; draw indices of tokens_names, from 0 to 2"]),
+    (with_one("tokens", (1, 2), -1), ["token ids run from -1 to 2; draw"]),
+    (with_one("tokens", (1, 2), 0), ["BOS is missing at the start"]),
+    (with_one("tokens", (1, 0), 1), ["BOS is missing at the start, or occurs later"]),
+    (changed(ASKED, bos=False), ["BOS is missing at the start, or occurs later"]),
+    (changed(ASKED, mask=ASKED.mask.long()), ["the mask is torch.int64 of shape (2, 4); return torch.bool"]),
+    (changed(ASKED, mask=ASKED.mask[:, 1:]), ["the mask is torch.bool of shape (2, 3); return torch.bool"]),
+    (with_one("mask", (1, 0), 1), ["the mask is True at BOS"]),
+    (with_one("mask", (1, 3), 0), ["the mask is False at the last position"]),
     (with_one("targets", (0, 1), 2), ["a target is outside 0..1"]),
     (with_one("targets", (0, 1), -1), ["a target is outside 0..1"]),
-    (changed(ASKED, targets=ASKED.targets.int()), ["targets are torch.int32 (2, 4), not torch.int64 (2, 4)"]),
-    (changed(ASKED, targets=ASKED.targets[:, 1:]), ["targets are torch.int64 (2, 3), not torch.int64 (2, 4)"]),
-    (changed(ASKED, output_summary=ASKED.output_summary[:, 1:]), ["the output summary is (2, 3)"]),
-    (changed(ASKED, update_summary=torch.full((2, 4), torch.inf)), ["the update summary is (2, 4)"]),
+    (changed(ASKED, targets=ASKED.targets.int()), ["targets are torch.int32 of shape (2, 4); return torch.int64 of shape (2, 4)"]),
+    (changed(ASKED, targets=ASKED.targets[:, 1:]), ["targets are torch.int64 of shape (2, 3); return torch.int64 of shape (2, 4)"]),
+    (changed(ASKED, output_summary=ASKED.output_summary[:, 1:]), ["the output summary has shape (2, 3)"]),
+    (changed(ASKED, update_summary=torch.full((2, 4), torch.inf)), ["the update summary has shape (2, 4)"]),
     (changed(ASKED, update_summary=torch.zeros(2, 4, 3)), []),
     (changed(ASKED, update_summary=None), []),
 ])  # fmt: skip
@@ -196,11 +196,14 @@ def test_shapes(batch: Batch, sentences: list[str], monkeypatch: pytest.MonkeyPa
     assert all(f"some: {part}" in line for part, line in zip(sentences, found, strict=True)), found
 
 
+NOT_FINITE = "targets have shape {} or values that are not finite; return finite numbers of shape (2, 5, 1)"
+
+
 @pytest.mark.parametrize(("targets", "sentences"), [
     (REAL.targets, []),
-    (REAL.targets[:, 1:], ["targets are (2, 4, 1), not finite (2, 5, 1)"]),
-    (REAL.targets.expand(-1, -1, 2), ["targets are (2, 5, 2), not finite (2, 5, 1)"]),
-    (torch.full_like(REAL.targets, torch.nan), ["targets are (2, 5, 1), not finite (2, 5, 1)"]),
+    (REAL.targets[:, 1:], [NOT_FINITE.format("(2, 4, 1)")]),
+    (REAL.targets.expand(-1, -1, 2), [NOT_FINITE.format("(2, 5, 2)")]),
+    (torch.full_like(REAL.targets, torch.nan), [NOT_FINITE.format("(2, 5, 1)")]),
 ])  # fmt: skip
 def test_shapes_of_real_targets(targets: torch.Tensor, sentences: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbench.tasks.testing.check_statement._answers", lambda *_: [])
@@ -216,14 +219,14 @@ UNASKED_WRONG = torch.tensor([[False, True, True, True], [True, True, True, True
 
 @pytest.mark.parametrize(("real", "guess", "right", "answered", "sentences"), [
     (False, [[1.0, 0.0], [0.5, 0.5]], RIGHT, [True, True], []),
-    (False, [[1.0], [0.5]], RIGHT, [True, True], ["answer() gives (2, 1), not finite (2, 2)"]),
-    (False, [[1.0, 0.0], [torch.inf, 0.5]], RIGHT, [True, True], ["answer() gives (2, 2), not finite (2, 2)"]),
-    (False, [[1.0, 0.0], [2.0, -0.1]], RIGHT, [True, True], ["answer() gives weights below 0, or only 0"]),
-    (False, [[1.0, 0.0], [0.0, 0.0]], RIGHT, [True, True], ["answer() gives weights below 0, or only 0"]),
+    (False, [[1.0], [0.5]], RIGHT, [True, True], ["answer() returns shape (2, 1) or values"]),
+    (False, [[1.0, 0.0], [torch.inf, 0.5]], RIGHT, [True, True], ["answer() returns shape (2, 2) or values"]),
+    (False, [[1.0, 0.0], [2.0, -0.1]], RIGHT, [True, True], ["answer() returns a negative weight, or only zeros"]),
+    (False, [[1.0, 0.0], [0.0, 0.0]], RIGHT, [True, True], ["answer() returns a negative weight, or only zeros"]),
     (True, [[1.0, 0.0], [2.0, -0.1]], ONE_WRONG, [True, True], []),
-    (False, [[1.0, 0.0], [0.5, 0.5]], ONE_WRONG, [True, True], ["correct() calls the targets themselves wrong"]),
+    (False, [[1.0, 0.0], [0.5, 0.5]], ONE_WRONG, [True, True], ["correct() is False for the targets"]),
     (False, [[1.0, 0.0], [0.5, 0.5]], UNASKED_WRONG, [True, True], []),
-    (False, [[1.0, 0.0], [0.5, 0.5]], RIGHT, [True, False], ["answered() does not count a sequence"]),
+    (False, [[1.0, 0.0], [0.5, 0.5]], RIGHT, [True, False], ["answered() is False for a sequence"]),
 ])  # fmt: skip
 def test_answers(
     real: bool, guess: list[list[float]], right: torch.Tensor, answered: list[bool], sentences: list[str]
@@ -276,7 +279,7 @@ class Unequal(Made):
 
 
 @pytest.mark.parametrize(("cls", "sentences"), [
-    (Made, []), (OtherParameters, ["do not survive"]), (OtherWords, ["another vocabulary"]), (Unequal, ["do not survive"]),
+    (Made, []), (OtherParameters, ["change when they are written as JSON"]), (OtherWords, ["another vocabulary"]), (Unequal, ["change when they are written as JSON"]),
 ])  # fmt: skip
 def test_settings(cls: type[Made], sentences: list[str]) -> None:
     cls.made = 0
