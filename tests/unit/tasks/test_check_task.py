@@ -15,7 +15,7 @@ from workbench.tasks.base import Batch, Support
 from workbench.tasks.registry import find_task
 from workbench.tasks.regular.state_machines import EvenPairs, Parity
 from workbench.tasks.testing import CHECKS, TaskCheckError, check_task, findings
-from workbench.tasks.testing.kit import TITLES
+from workbench.tasks.testing.kit import CHECK_TITLES
 from workbench.tasks.testing.subject import TaskSubject
 
 
@@ -226,7 +226,7 @@ FAILING = [
 
 
 def test_every_check_has_a_task_that_fails_it() -> None:
-    assert {check for check, _, _ in FAILING} == set(CHECKS) == set(TITLES)
+    assert {check for check, _, _ in FAILING} == set(CHECKS) == set(CHECK_TITLES)
     assert findings(Parity()) == []
 
 
@@ -236,7 +236,7 @@ def test_what_a_task_does_not_keep_is_named_with_the_way_out(
 ) -> None:
     found = [str(one) for one in findings(cls())]
     held([re.sub(r" \(at [^()]+\)", "", line) for line in found])  # a place in this very file
-    assert any(line.startswith(f"{TITLES[check]}: ") and sentence in line for line in found), found
+    assert any(line.startswith(f"{CHECK_TITLES[check]}: ") and sentence in line for line in found), found
 
 
 def test_a_failing_task_is_refused_with_all_that_is_wrong() -> None:

@@ -18,7 +18,7 @@ CHECKS: Mapping[str, Check] = {
     **check_cost.CHECKS,
 }
 """All checks by name, in the order in which they run."""
-TITLES: Mapping[str, str] = {
+CHECK_TITLES: Mapping[str, str] = {
     "statement": "class variables",
     "settings": "parameters",
     "lengths": "lengths",
@@ -53,7 +53,7 @@ class Finding:
     sentence: str
 
     def __str__(self) -> str:
-        return f"{TITLES[self.check]}: {self.sentence}"
+        return f"{CHECK_TITLES[self.check]}: {self.sentence}"
 
 
 class TaskCheckError(LensError, AssertionError):
