@@ -106,22 +106,27 @@ class TrainingProgress(Bar):
 
 
 @contextlib.contextmanager
-def following(bar: Bar, folders: Mapping[str, Path], ended: Mapping[str, int]) -> Iterator[None]:
+def following(
+    bar: Bar, folders: Mapping[str, Path], ended: Mapping[str, int], first_steps: Mapping[str, int] | None = None
+) -> Iterator[None]:
     """Move a bar along while other processes train, by the files they leave.
 
     Args:
         bar: counts steps.
         folders: the runs' folders by name.
         ended: steps to count for the runs that have ended, filled in by the caller as they do.
+        first_steps: the step from which on the steps of a run count, by name. It is 0 for the other runs. A fork has
+            the checkpoints of another run before it.
     """
     over = threading.Event()
+    first = {**dict.fromkeys(folders, 0), **(first_steps or {})}
     reached = dict.fromkeys(folders, 0)
 
     def watch() -> None:
         while not over.wait(0.5):
             for name, folder in folders.items():
-                reached[name] = ended[name] if name in ended else steps_done(folder)
-            running = [f"{name} {step:,}" for name, step in reached.items() if step and name not in ended]
+                reached[name] = ended[name] if name in ended else max(0, steps_done(folder) - first[name])
+            running = [f"{name} {first[name] + n:,}" for name, n in reached.items() if n and name not in ended]
             bar.update(sum(reached.values()), " \u00b7 ".join(running))
 
     watcher = threading.Thread(target=watch, daemon=True)

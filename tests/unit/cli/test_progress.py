@@ -57,6 +57,19 @@ def test_ended_runs_count_as_planned_and_running_ones_as_far_as_they_are(tmp_pat
     assert bar.told[-1] == (103, "b 3")
 
 
+def test_steps_before_a_fork_are_not_counted(tmp_path: Path) -> None:
+    folders = {name: tmp_path / name for name in ("begun", "waiting")}
+    for folder in folders.values():
+        (folder / "steps" / "00000150").mkdir(parents=True)
+    line(folders["begun"], 157)
+    bar = Counter()
+    with following(bar, folders, {}, dict.fromkeys(folders, 150)):  # type: ignore[arg-type]
+        give_up = time.monotonic() + 30
+        while not bar.told and time.monotonic() < give_up:
+            time.sleep(0.01)
+    assert bar.told[-1] == (7, "begun 157")
+
+
 def test_loss_and_accuracy_are_told_of_one_batch_and_what_is_of_a_checkpoint_is_called_so(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

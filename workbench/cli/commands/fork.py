@@ -113,7 +113,7 @@ def fork(
     RUN was trained with --set training.keep_state_at=[150], forks begin at step 150. Otherwise they repeat the steps
     before. Run the same command to resume; finished forks are kept.
     """
-    from workbench.cli.sweeping.sweep_cells import train_jobs
+    from workbench.cli.sweeping.sweep_cells import STATE_WORDS, train_jobs
     from workbench.cli.time_limit import NotFinished
     from workbench.cli.time_limit import time_limit as stopping_before
     from workbench.jobs.choose import make_executor
@@ -154,15 +154,15 @@ def fork(
         configs = {job.name: config_of_fork(parent, job) for job in jobs}
         states = {job.name: refused_or_state(Path(job.folder), configs[job.name]) for job in jobs}
         counts = Counter(states.values())
-        existing = counts["finished"]
+        existing = counts["done"]
         if dry_run:
             for job in jobs:
-                print(f"{job.folder}: {states[job.name]}")
+                print(f"{job.folder}: {STATE_WORDS[states[job.name]]}")
             due = len(jobs) - existing
             print(f"{count_of(len(jobs), 'fork')} of {parent.name}, {due} to be trained; nothing was done.")
             return
-        missing = [job for job in jobs if states[job.name] != "finished"]
-        planned = {job.name: configs[job.name].training.steps for job in missing}
+        missing = [job for job in jobs if states[job.name] != "done"]
+        planned = {job.name: range(job.step, configs[job.name].training.steps) for job in missing}
         problems, left = train_jobs(train_fork, missing, planned, executor, workers, limit)
         trained = len(missing) - len(left) - len(problems)
         print(f"{count_of(len(jobs), 'fork')} of {parent.name}: {trained} trained now, {existing} existed already.")
@@ -214,19 +214,19 @@ def config_of_fork(parent: Run, job: ForkJob) -> RunConfig:
 
 
 def refused_or_state(folder: Path, config: RunConfig) -> str:
-    """Return whether the run in the folder of a fork is finished, partly trained or not trained.
+    """Return whether the run in the folder of a fork is done, begun or missing.
 
     Raises:
-        RunError: if the folder contains another run.
+        RunError: if the folder contains another run, or a damaged one.
     """
+    from workbench.cli.sweeping.sweep_cells import run_state
     from workbench.runs.run import Run
     from workbench.training.compare_configs import refuse_another
 
-    if not (folder / "run.json").exists():
-        return "not trained"
-    run = Run.open(folder)
-    refuse_another(run, config)
-    return "finished" if run.finished else "partly trained"
+    state = run_state(folder)
+    if state != "missing":
+        refuse_another(Run.open(folder), config)
+    return state
 
 
 def train_fork(job: ForkJob, until: float | None = None) -> int:

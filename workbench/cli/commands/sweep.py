@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from workbench.cli.sweeping.sweep_file import SweepCell
 
 
-STATE_WORDS = {"done": "trained", "begun": "partly trained", "missing": "not trained", "damaged": "damaged"}
-"""State of a cell -> the word in the summary of ``--plan``."""
-
-
 def sweep(
     file: Annotated[
         Path | None,
@@ -85,6 +81,7 @@ def sweep(
     from workbench.cli.sweeping.shipped_sweeps import about, find_sweep
     from workbench.cli.sweeping.sweep_cells import (
         PATIENCE_S,
+        STATE_WORDS,
         TrainingJob,
         checked,
         cost,

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 MEMORY_PER_WORKER = 1 << 30
 """Bytes a training process may need: torch, and a model of the size this workbench is for."""
+STATE_WORDS = {"done": "trained", "begun": "partly trained", "missing": "not trained", "damaged": "damaged"}
+"""State of a run that is to be trained -> its word in what ``--plan`` and ``--dry-run`` print."""
 SHOWN_PROBLEMS = 10
 WAIT_S = 0.5
 PATIENCE_S = 60.0
@@ -174,7 +176,7 @@ def states_of(cells: Sequence[SweepCell], root: Path) -> tuple[dict[str, str], l
     for cell in cells:
         folder = root / cell.name
         try:
-            states[cell.name] = _state(folder)
+            states[cell.name] = run_state(folder)
         except RunError as error:
             states[cell.name] = "damaged"
             problems.append(f"cell {cell.name}: {error}")
@@ -205,7 +207,12 @@ def former_names(configs: Mapping[str, RunConfig], states: Mapping[str, str], ro
     return pairs
 
 
-def _state(folder: Path) -> str:
+def run_state(folder: Path) -> str:
+    """Return whether the run of a folder is done, begun or missing.
+
+    Raises:
+        RunError: if the run is damaged.
+    """
     if not (folder / "run.json").exists():
         return "missing"
     return "done" if Run.open(folder).finished else "begun"
@@ -267,7 +274,7 @@ def train(
     Raises:
         Stopping: after Ctrl-C, with everything saved.
     """
-    planned = {job.name: configs[job.name].training.steps for job in jobs}
+    planned = {job.name: range(configs[job.name].training.steps) for job in jobs}
     problems, left = train_jobs(train_cell, jobs, planned, executor, workers, limit)
     return [f"cell {problem}" for problem in problems], left
 
@@ -275,7 +282,7 @@ def train(
 def train_jobs(
     function: TrainsOne[Job],
     jobs: Sequence[Job],
-    planned: Mapping[str, int],
+    planned: Mapping[str, range],
     executor: str,
     workers: int | None,
     limit: TimeLimit | None,
@@ -285,7 +292,7 @@ def train_jobs(
     Args:
         function: trains a job until a time, in a worker process.
         jobs: what is trained.
-        planned: the steps of each run, by name.
+        planned: the steps that each run trains, by name.
         executor, workers: where.
         limit: the time limit; None = none.
 
@@ -299,11 +306,11 @@ def train_jobs(
     problems: list[str] = []
     left: list[str] = []
     ended: dict[str, int] = {}
-    with Bar(sum(planned.values()), "training", "step") as bar:
+    with Bar(sum(map(len, planned.values())), "training", "step") as bar:
 
         def told(index: int, result: object) -> None:
             name = jobs[index].name
-            ended[name] = planned[name]
+            ended[name] = len(planned[name])
             if isinstance(result, Failure):
                 if result.error.startswith(("Stopped", TimeIsUp.__name__)) and limit is not None and limit.up:
                     left.append(name)
@@ -313,7 +320,8 @@ def train_jobs(
                 problems.append(f"{name}: {result.error}")
 
         if jobs:
-            with following(bar, {job.name: Path(job.folder) for job in jobs}, ended):
+            first_steps = {name: steps.start for name, steps in planned.items()}
+            with following(bar, {job.name: Path(job.folder) for job in jobs}, ended, first_steps):
                 folder = Path(jobs[0].folder).parent
                 engine = make_executor(executor, workers=workers, folders=[folder])
                 worker = partial(function, until=None if limit is None else limit.until)

@@ -37,6 +37,8 @@ def test_forks_are_trained_once_and_found_again(parent: Run, tmp_path: Path) -> 
     first = forked(parent, *options)
     assert first.exit_code == 0, first.output
     assert "2 forks of majority: 2 trained now, 0 existed already." in first.output
+    own = 2 * (parent.steps[-1] - int(step))
+    assert f"training: {own}/{own} steps" in first.output, "steps before the fork are not counted"
     runs = [Run.open(tmp_path / f"majority-fork{step}-{child}") for child in (1, 2)]
     assert all(run.finished and run.config["training"]["fork"]["run"] == parent.id for run in runs)
     assert hashes(runs[0])[12] != hashes(runs[1])[12]
@@ -44,6 +46,7 @@ def test_forks_are_trained_once_and_found_again(parent: Run, tmp_path: Path) -> 
     assert f"fork: the first {step} steps are those of run {parent.id}" in shown
     again = forked(parent, *options, "--dry-run")
     assert "2 forks of majority, 0 to be trained; nothing was done." in again.output
+    assert f"majority-fork{step}-1: trained" in again.output
 
 
 def test_a_changed_distribution_has_names_of_its_own(parent: Run, tmp_path: Path) -> None:
