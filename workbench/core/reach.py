@@ -114,8 +114,13 @@ def reach_of(scores: Mapping[int, Score], trained: int) -> Reach:
 
 
 def mean_skill(scores: Sequence[Score]) -> float:
+    """Return :func:`mean_clipped` of the skill that some answers show."""
+    return mean_clipped([score.skill(score.accuracy) for score in scores])
+
+
+def mean_clipped(skills: Sequence[float]) -> float:
     """Return the mean over lengths of skill, each clipped to [0, 1]."""
-    return math.fsum(_clipped(score) for score in scores) / len(scores)
+    return math.fsum(map(_clipped, skills)) / len(skills)
 
 
 def interval(scores: Sequence[Score]) -> tuple[float, float]:
@@ -139,8 +144,9 @@ def interval(scores: Sequence[Score]) -> tuple[float, float]:
         high = score.skill(upper_limit(right, score.n, _TAIL))
         if high <= 0:
             continue
-        below += (_clipped(score) - low) ** 2
-        above += (high - _clipped(score)) ** 2
+        skill = _clipped(score.skill(score.accuracy))
+        below += (skill - low) ** 2
+        above += (high - skill) ** 2
         variance += weight**2 * score.accuracy * (1 - score.accuracy) / score.n
         errors += score.n - right
         total += score.n
@@ -153,5 +159,5 @@ def interval(scores: Sequence[Score]) -> tuple[float, float]:
     return max(0.0, mean - math.sqrt(below) / len(scores)), min(1.0, mean + up)
 
 
-def _clipped(score: Score) -> float:
-    return min(1.0, max(0.0, score.skill(score.accuracy)))
+def _clipped(skill: float) -> float:
+    return min(1.0, max(0.0, skill))

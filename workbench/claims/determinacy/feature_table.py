@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from workbench.claims.determinacy.cells import FORK_STEPS, StudyCell
 from workbench.claims.determinacy.families import Rows
 from workbench.claims.determinacy.stored_rows import read_rows, write_rows
+from workbench.claims.determinacy.study import trained_states, use_one_thread
 
 FEATURE_FILE = Path(__file__).parent, "features.parquet"
 """Folder and name of the published table."""
@@ -83,7 +84,6 @@ def cell_features(cell: StudyCell, seeds: Sequence[int]) -> list[dict[str, Any]]
         seeds: the seeds of the forked runs.
     """
     from workbench.claims.determinacy.features import features_at, first_step_scores
-    from workbench.claims.determinacy.study import trained_states
 
     found: list[tuple[int, int, dict[str, float]]] = []
     for seed, states in zip(seeds, trained_states(cell, seeds), strict=True):
@@ -101,10 +101,3 @@ def cell_features(cell: StudyCell, seeds: Sequence[int]) -> list[dict[str, Any]]
         for seed, step, values in found
         for feature, value in values.items()
     ]
-
-
-def use_one_thread() -> None:
-    """Let a worker process use one core."""
-    import torch
-
-    torch.set_num_threads(1)

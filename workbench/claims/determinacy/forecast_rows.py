@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -50,17 +51,7 @@ def forecasts_by_cell(families: Rows) -> list[CellForecast] | None:
     Args:
         families: the rows of the study.
     """
-    rows = read_rows(*FEATURE_FILE)
-    names = list(FEATURES)
-    found: list[CellForecast] = []
-    for cell in planned_cells():
-        for step in FORK_STEPS:
-            group = _group(rows, families, cell, step, step, names)
-            determined = determinacy_at(families, cell, step)
-            if group is None or determined is None:
-                return None
-            found.append(_forecast(cell, step, determined.label, best_forecast([group]), names, len(group[1])))
-    return [replace(one, p_holm=p) for one, p in zip(found, holm([one.p for one in found]), strict=True)]
+    return _forecasts(families, FORK_STEPS)
 
 
 def first_step_forecasts(families: Rows) -> list[CellForecast] | None:
@@ -71,16 +62,7 @@ def first_step_forecasts(families: Rows) -> list[CellForecast] | None:
     Args:
         families: the rows of the study.
     """
-    rows = read_rows(*FEATURE_FILE)
-    names = list(FIRST_STEP)
-    found: list[CellForecast] = []
-    for cell in planned_cells():
-        group = _group(rows, families, cell, FIRST, FORK_STEPS[0], names)
-        determined = determinacy_at(families, cell, FORK_STEPS[0])
-        if group is None or determined is None:
-            return None
-        found.append(_forecast(cell, FIRST, determined.label, best_forecast([group]), names, len(group[1])))
-    return [replace(one, p_holm=p) for one, p in zip(found, holm([one.p for one in found]), strict=True)]
+    return _forecasts(families, [FIRST])
 
 
 def pooled_forecast(families: Rows, step: int) -> tuple[str, Forecast] | None:
@@ -90,9 +72,8 @@ def pooled_forecast(families: Rows, step: int) -> tuple[str, Forecast] | None:
         families: the rows of the study.
         step: a fork step, or 0 for the scores of the first step.
     """
-    rows = read_rows(*FEATURE_FILE)
-    names = list(FIRST_STEP if step == FIRST else FEATURES)
-    groups = [_group(rows, families, cell, step, step or FORK_STEPS[0], names) for cell in planned_cells()]
+    rows, names = read_rows(*FEATURE_FILE), _names(step)
+    groups = [_group(rows, families, cell, step) for cell in planned_cells()]
     known = [group for group in groups if group is not None]
     if len(known) < len(groups):
         return None
@@ -100,18 +81,38 @@ def pooled_forecast(families: Rows, step: int) -> tuple[str, Forecast] | None:
     return names[best.feature], best
 
 
+def _forecasts(families: Rows, steps: Sequence[int]) -> list[CellForecast] | None:
+    """The best feature at each of some steps of each cell, with p values adjusted for all; None if any is missing."""
+    rows = read_rows(*FEATURE_FILE)
+    found: list[CellForecast] = []
+    for cell in planned_cells():
+        for step in steps:
+            group = _group(rows, families, cell, step)
+            determined = determinacy_at(families, cell, _fork_step(step))
+            if group is None or determined is None:
+                return None
+            best, name = best_forecast([group]), (cell.name, cell.schedule, step, determined.label)
+            feature, runs = _names(step)[best.feature], len(group[1])
+            found.append(CellForecast(*name, feature, best.correlation, best.chance, best.p, best.p, runs))
+    return [replace(one, p_holm=p) for one, p in zip(found, holm([one.p for one in found]), strict=True)]
+
+
+def _names(step: int) -> list[str]:
+    """The names of the features at a step."""
+    return list(FIRST_STEP if step == FIRST else FEATURES)
+
+
+def _fork_step(step: int) -> int:
+    """The fork step whose families label the runs at a step."""
+    return FORK_STEPS[0] if step == FIRST else step
+
+
 def _group(
-    rows: Rows, families: Rows, cell: StudyCell, step: int, fork_step: int, names: list[str]
+    rows: Rows, families: Rows, cell: StudyCell, step: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """Features ``[run, feature]`` and the mean reach of each run's family; None if some are missing."""
-    features = features_by_run(rows, cell, step, names)
-    reach = families_at(families, cell, fork_step)
+    features = features_by_run(rows, cell, step, _names(step))
+    reach = families_at(families, cell, _fork_step(step))
     if not reach or set(reach) - set(features):
         return None
     return np.stack([features[seed] for seed in reach]), np.array([members.mean() for members in reach.values()])
-
-
-def _forecast(cell: StudyCell, step: int, label: str, best: Forecast, names: list[str], runs: int) -> CellForecast:
-    return CellForecast(
-        cell.name, cell.schedule, step, label, names[best.feature], best.correlation, best.chance, best.p, best.p, runs
-    )

@@ -19,9 +19,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from workbench.claims.determinacy.cells import LONGEST, SOLVED, STEPS, TRAINED_MULTIPLES, StudyCell, cell_named
-from workbench.claims.determinacy.feature_table import use_one_thread
 from workbench.claims.determinacy.forecasts import holm
 from workbench.claims.determinacy.stored_rows import read_rows, write_rows
+from workbench.claims.determinacy.study import reach_of, skills, use_one_thread
 from workbench.core.reach import REACH_MULTIPLES
 
 if TYPE_CHECKING:
@@ -173,7 +173,6 @@ def level_rows(cell: StudyCell, axis: str, name: str) -> list[dict[str, Any]]:
         cell: the cell.
         axis, name: the setting and its level.
     """
-    from workbench.claims.determinacy.study import reach_of, skills
     from workbench.training.stacked import train_stacked
 
     level = Level() if axis == USUAL else AXES[axis][name]

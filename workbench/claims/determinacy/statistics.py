@@ -76,7 +76,7 @@ def determinacy(members: ArrayLike, parent_again: ArrayLike, seed: int = 0, resa
     value = mean_correlation(reach)
     resampled = mean_correlations(reach[rng.integers(len(reach), size=(resamples, len(reach)))])
     low, high = np.clip(_limits(resampled), -1, 1)  # of rounding
-    shuffled = mean_correlations(np.stack([_shuffled(reach, rng) for _ in range(resamples)]))
+    shuffled = mean_correlations(_shuffled(reach, rng, resamples))
     p = (1 + int((shuffled >= value).sum())) / (1 + resamples)
     spread = float(reach[:, 0].std(ddof=1))
     ceiling = mean_correlation(np.stack([reach[:, 0], again], axis=1))
@@ -151,10 +151,14 @@ def mean_correlations(reach: NDArray[np.float64]) -> NDArray[np.float64]:
     return mean
 
 
-def _shuffled(reach: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
-    """The same values with the children of each column given to random parents."""
-    children = [rng.permutation(column) for column in reach[:, 1:].T]
-    return np.stack([reach[:, 0], *children], axis=1)
+def _shuffled(reach: NDArray[np.float64], rng: np.random.Generator, resamples: int) -> NDArray[np.float64]:
+    """Arrays ``[resample, family, member]`` of the same values, with the children of each column given to random
+    parents. One resample after the other, column by column, takes its random numbers from ``rng``.
+    """
+    families, members = reach.shape
+    children = rng.permuted(np.broadcast_to(reach[:, 1:].T, (resamples, members - 1, families)), axis=2)
+    parents = np.broadcast_to(reach[:, :1], (resamples, families, 1))
+    return np.concatenate([parents, children.swapaxes(1, 2)], axis=2)
 
 
 def _label(low: float, high: float, spread: float, ceiling: float) -> str:

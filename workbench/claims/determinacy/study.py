@@ -26,7 +26,7 @@ from workbench.claims.determinacy.cells import (
 )
 from workbench.claims.determinacy.stored_rows import read_rows, write_rows
 from workbench.core.names import MATCHED
-from workbench.core.reach import REACH_MULTIPLES
+from workbench.core.reach import REACH_MULTIPLES, mean_clipped
 from workbench.core.seeds import seed_of
 
 if TYPE_CHECKING:
@@ -154,8 +154,7 @@ def skills(
 
 def reach_of(skill: np.ndarray) -> np.ndarray:
     """Return the mean over lengths of skill clipped to [0, 1], from ``[run, length]``."""
-    reach: np.ndarray = np.clip(skill, 0, 1).mean(1)
-    return reach
+    return np.array([mean_clipped(of_run) for of_run in skill.tolist()])
 
 
 def reach_lengths(cell: StudyCell) -> list[int]:
@@ -231,10 +230,15 @@ def run_study_in_processes(
 
 def _set_messages(messages: Any) -> None:
     """Keep the queue to the main process, in a worker process that has one thread."""
-    import torch
-
     global _MESSAGES
     _MESSAGES = messages
+    use_one_thread()
+
+
+def use_one_thread() -> None:
+    """Let a worker process compute on one core."""
+    import torch
+
     torch.set_num_threads(1)
 
 

@@ -24,6 +24,7 @@ from workbench.claims.trained.reductions import (
 from workbench.claims.trained.run_rows import RunTable
 from workbench.claims.trained_cells import REACH
 from workbench.claims.typical_run import BY_SIGNS, FEWEST, typical_run
+from workbench.core.reach import mean_clipped
 
 FACTORS: tuple[float, ...] = tuple(REACH.settings["factors"])
 """Lengths at which reach averages skill, in multiples of N."""
@@ -31,8 +32,7 @@ FACTORS: tuple[float, ...] = tuple(REACH.settings["factors"])
 
 def reach(run: OneRun) -> float:
     """Return the mean over :data:`FACTORS` of the run's skill, clipped to 0..1."""
-    skills = [run.row(f"skill at {factor:g} N").value or 0.0 for factor in FACTORS]
-    return float(np.clip(skills, 0.0, 1.0).mean())
+    return mean_clipped([run.row(f"skill at {factor:g} N").value or 0.0 for factor in FACTORS])
 
 
 def reach_contrasts(claim: Claim, table: RunTable, contrasts: Mapping[str, Sequence[Sequence[int]]]) -> list[Row]:
