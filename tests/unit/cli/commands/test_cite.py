@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from functools import partial
 
-import pytest
 import yaml
-from typer.testing import CliRunner
 
+from tests.support.cli import output_or_error
 from tests.support.places import ROOT
 from workbench.claims.citations import TITLE, TRANSFORMER_LENS, entry_of_lengthlens
 from workbench.claims.suites.registry import SUITES
-from workbench.cli.errors import say
-from workbench.cli.main import app
 
-Output = Callable[..., str]
-
-
-@pytest.fixture
-def output() -> Output:
-    def run(*arguments: str) -> str:
-        done = CliRunner().invoke(app, ["cite", *arguments])
-        if done.exception and not isinstance(done.exception, SystemExit):
-            return f"error: {say(done.exception)}"
-        return done.output
-
-    return run
+output = partial(output_or_error, "cite")
 
 
 def keys(text: str) -> list[str]:
@@ -40,11 +26,11 @@ def test_the_entry_is_that_of_the_citation_file() -> None:
     assert f"version = {{{stated['version']}}}" in entry_of_lengthlens(stated["version"])
 
 
-def test_without_a_name_both_tools_are_cited(output: Output) -> None:
+def test_without_a_name_both_tools_are_cited() -> None:
     assert keys(output()) == ["lengthlens", TRANSFORMER_LENS.key]
 
 
-def test_a_claim_and_a_suite_add_their_papers(output: Output) -> None:
+def test_a_claim_and_a_suite_add_their_papers() -> None:
     assert keys(output("DP10"))[2:] == ["chen2025nonasymptotic"]
     own = {s.paper.key for claim in SUITES.find("ssm-exact").claims for s in claim.sources if s.paper}
     text = output("ssm-exact")
@@ -53,7 +39,7 @@ def test_a_claim_and_a_suite_add_their_papers(output: Output) -> None:
     assert "% DX01: no claim of a paper is about it" in output("DX01")
 
 
-def test_a_task_and_a_run_add_the_papers_of_claims_with_such_runs(output: Output) -> None:
+def test_a_task_and_a_run_add_the_papers_of_claims_with_such_runs() -> None:
     """Claims with runs of majority without positions are those of one paper; claims on the task are of several."""
     run = output(str(ROOT / "checkpoints" / "gallery" / "majority_nope_s0"))
     assert keys(run)[2:] == ["huang2024formal"]
@@ -62,7 +48,7 @@ def test_a_task_and_a_run_add_the_papers_of_claims_with_such_runs(output: Output
     assert keys(output("majority", "majority")) == keys(output("majority"))
 
 
-def test_another_name_gets_the_nearest(output: Output) -> None:
+def test_another_name_gets_the_nearest() -> None:
     assert "error: 'paritty' is not the name of a run, task, claim or suite of claims; did you mean parity" in output(
         "paritty"
     )

@@ -3,35 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from typer.testing import CliRunner
 
+from tests.support.cli import output_or_error
 from tests.support.places import ROOT
-from workbench.cli.errors import say
-from workbench.cli.main import app
 from workbench.cli.new_task import TEMPLATE
 
-Output = Callable[..., str]
+output = partial(output_or_error, "predict")
 
 
-@pytest.fixture
-def output() -> Output:
-    def run(*arguments: str) -> str:
-        done = CliRunner().invoke(app, ["predict", *arguments])
-        if done.exception and not isinstance(done.exception, SystemExit):
-            sentence = say(done.exception)
-            assert sentence is not None, done.exception
-            return f"error: {sentence}"
-        return done.output
-
-    return run
-
-
-def test_a_task_by_default_without_and_with_positions(output: Output) -> None:
+def test_a_task_by_default_without_and_with_positions() -> None:
     text = output("tomita_4")
     assert "tomita_4 · positions none: not expressible" in text
     assert "tomita_4 · positions learned, ids random_offset: guaranteed" in text
@@ -39,27 +24,27 @@ def test_a_task_by_default_without_and_with_positions(output: Output) -> None:
     assert "100 / 85.4 / 84.4 %" in text
 
 
-def test_another_reading_of_acceptance_is_told_where_it_changes_the_verdict(output: Output) -> None:
+def test_another_reading_of_acceptance_is_told_where_it_changes_the_verdict() -> None:
     text = output("--regex", "(a|b)*b", "--positions", "none")
     assert "(a|b)*b · positions none: guaranteed" in text
     assert "  otherwise where acceptance may not read the last symbol, as in the class of arXiv 2608.13433: not" in text
     assert "otherwise" not in output("--regex", "(ab)*", "--positions", "none")
 
 
-def test_a_regular_expression_with_its_algebra_and_program(output: Output) -> None:
+def test_a_regular_expression_with_its_algebra_and_program() -> None:
     text = output("--regex", "(ab|ba)*", "--positions", "none", "--program")
     assert "(ab|ba)* · positions none: guaranteed" in text
     assert "accept :=" in text
     assert "star-free yes; R-trivial no; R-omega yes" in text
 
 
-def test_settings_reach_the_task_and_the_positions(output: Output) -> None:
+def test_settings_reach_the_task_and_the_positions() -> None:
     text = output("aaaa_star", "--positions", "limit", "--set", "positions.period=2")
     assert "limit (period 2): not decided" in text
     assert "mod_p_mean" in output("mod_p_mean", "--set", "task.p=5", "--positions", "none")
 
 
-def test_a_state_space_model_is_named_by_the_sign_of_its_gates(output: Output) -> None:
+def test_a_state_space_model_is_named_by_the_sign_of_its_gates() -> None:
     text = output("parity", "--architecture", "ssm-nonnegative")
     assert "parity · state-space model, nonnegative gates: not expressible" in text
     assert "91.15 / 16.7 % on trained lengths and on one range of longer lengths" in text
@@ -70,7 +55,7 @@ def test_a_state_space_model_is_named_by_the_sign_of_its_gates(output: Output) -
     assert "has no position encoding" in output("parity", "--architecture", "ssm-signed", "--positions", "none")
 
 
-def test_notes_that_were_not_checked_say_so(output: Output) -> None:
+def test_notes_that_were_not_checked_say_so() -> None:
     assert "from memory, not checked" in output("parity", "--positions", "none")
 
 
@@ -90,13 +75,13 @@ def test_notes_that_were_not_checked_say_so(output: Output) -> None:
         (("parity", "--positions", "none", "--set", "positions.period=2"), "no parameter 'period'; it has none"),
     ],
 )
-def test_mistakes_get_one_sentence(output: Output, arguments: tuple[str, ...], says: str) -> None:
+def test_mistakes_get_one_sentence(arguments: tuple[str, ...], says: str) -> None:
     text = output(*arguments)
     assert text.startswith("error: ")
     assert says in text
 
 
-def test_the_program_that_is_named_is_printed_and_where_there_is_none_that_is_said(output: Output) -> None:
+def test_the_program_that_is_named_is_printed_and_where_there_is_none_that_is_said() -> None:
     text = output("majority", "--positions", "none", "--program")
     assert "program   majority\n" in text
     assert text.endswith("accept := count(Q(0)) + 1 <= count(Q(1))\n")
@@ -108,7 +93,7 @@ def test_the_program_that_is_named_is_printed_and_where_there_is_none_that_is_sa
     )
 
 
-def test_the_automaton_of_a_task_of_a_file_is_what_is_decided(output: Output, tmp_path: Path) -> None:
+def test_the_automaton_of_a_task_of_a_file_is_what_is_decided(tmp_path: Path) -> None:
     file = tmp_path / "seen.py"
     file.write_text(TEMPLATE.read_text())
     text = output(f"{file}:TemplateTask", "--positions", "none", "--program")
@@ -117,7 +102,7 @@ def test_the_automaton_of_a_task_of_a_file_is_what_is_decided(output: Output, tm
     assert "accept := Q(a) and " in text
 
 
-def test_a_program_that_is_too_deep_to_be_written_is_told_so(output: Output) -> None:
+def test_a_program_that_is_too_deep_to_be_written_is_told_so() -> None:
     text = output("--regex", "(aaaaaaaaa|aaaaaaaaaa)*", "--positions", "none", "--program")
     assert "positions none: guaranteed" in text
     assert "the program is not written out: the line" in text
@@ -126,16 +111,14 @@ def test_a_program_that_is_too_deep_to_be_written_is_told_so(output: Output) -> 
 GALLERY = ROOT / "checkpoints" / "gallery"
 
 
-def test_a_run_gives_its_task_and_model(output: Output) -> None:
+def test_a_run_gives_its_task_and_model() -> None:
     text = output(str(GALLERY / "majority_nope_s0"))
     assert text == output("majority", "--positions", "none")
     refused = output(str(GALLERY / "majority_nope_s0"), "--positions", "rotary")
     assert "is a run, whose task and model are known; leave out --set, --positions, --ids and --architecture" in refused
 
 
-def test_a_state_space_run_gets_the_horizon_of_its_steps(
-    output: Output, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_state_space_run_gets_the_horizon_of_its_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = json.loads((GALLERY / "majority_nope_s0" / "run.json").read_text(encoding="utf-8"))
     gates = {"architecture": "ssm", "gates": "nonnegative", "dt_min": 0.01, "dt_max": 0.01}
     training = {**config["training"], "curriculum": {"law": "uniform", "low": 1, "high": 31}}
