@@ -29,6 +29,8 @@ LEAST_OF_CELL = 0.01
 SCALE = 0.05
 """Standard deviation of small initial weights. The usual one is 0.8 / sqrt(32) = 0.14."""
 USUAL_SCALE = 0.8 / 32**0.5
+SGD_STEPS = 800
+"""Steps of the state-space model in DB03, at both levels. With SGD, 200 steps do not solve its trained lengths."""
 SGD_RATES = {"majority": 0.3, "simple": 0.3, "planted": 1.0}
 TASKS: Mapping[str, Mapping[str, Any]] = {
     "majority": {"high": 15, "queries": "last"},
@@ -56,6 +58,7 @@ def bridge_cell(
     scale: float = 1.0,
     initializer_range: float = 0.0,
     lengths: Sequence[int] = (),
+    steps: int = STEPS,
     **training: Any,
 ) -> TrainedCell:
     """Return the cell of a level.
@@ -67,6 +70,7 @@ def bridge_cell(
         scale: amplitude of sinusoidal positions.
         initializer_range: standard deviation of the initial weights; 0 = the usual one.
         lengths: the only trained lengths, with equal shares; () = all up to N.
+        steps: the steps of training.
         training: further fields of the training config.
     """
     parameters = dict(TASKS[task])
@@ -88,7 +92,7 @@ def bridge_cell(
             "law": "mixture", "low": 1, "high": high, "weights": [1] * len(parts), "components": parts,
         }  # fmt: skip
     return cell(
-        name, positions, high, STEPS, label=label, layers=layers, width=32, heads=2, batch=32,
+        name, positions, high, steps, label=label, layers=layers, width=32, heads=2, batch=32,
         rate=training.pop("learning_rate", RATE), seeds=SIX_SEEDS, requests=(FIT, REACH), model=model,
         training={"warmup": 10, **training}, **parameters,
     )  # fmt: skip
@@ -112,12 +116,19 @@ UNEQUAL = tuple(
     for high in (TASKS[task]["high"],)
 )  # fmt: skip
 MIXED = _level("4 lengths a batch", lengths_per_batch=4)
+ADAM = tuple(
+    bridge_cell(task, positions, "4 lengths a batch, 800 steps", lengths_per_batch=4, steps=SGD_STEPS)
+    if positions == "ssm"
+    else same
+    for (task, positions), same in zip(CELLS, MIXED, strict=True)
+)
 SGD = tuple(
     bridge_cell(
-        task, positions, "4 lengths a batch, sgd", lengths_per_batch=4, optimizer="sgd", learning_rate=SGD_RATES[task]
+        task, positions, "4 lengths a batch, sgd", lengths_per_batch=4, optimizer="sgd", learning_rate=SGD_RATES[task],
+        steps=SGD_STEPS if positions == "ssm" else STEPS,
     )
     for task, positions in CELLS
-)
+)  # fmt: skip
 STRONG_CODE = _level("", CODED)
 WEAK_CODE = _level("scale 0.1", CODED, scale=0.1)
 SMALL_START = tuple(
@@ -144,6 +155,7 @@ def _contrast(
     contrasts: Mapping[str, tuple[Sequence[TrainedCell], Sequence[TrainedCell]]],
     equal: Mapping[str, tuple[Sequence[TrainedCell], Sequence[TrainedCell]]] | None = None,
     opposite: Sequence[int] = (),
+    settings_tried: int = 1,
     note: str = "",
 ) -> Claim:
     """A claim that the first level of each contrast has the larger reach.
@@ -153,6 +165,7 @@ def _contrast(
         contrasts: by name, the cells of the level with the larger predicted reach, and those of the other level.
         equal: the same for contrasts whose mean difference is predicted to be small.
         opposite: indices of the cells for which the other level is predicted to have the larger reach.
+        settings_tried: how many settings of training were tried.
     """
     levels = {**contrasts, **(equal or {})}
     cells = tuple({each.name: each for pair in levels.values() for level in pair for each in level}.values())
@@ -171,6 +184,7 @@ def _contrast(
     return claim_on(
         number, QUESTION, prediction, STATISTIC, conditions, *cells,
         reduce="workbench.claims.trained.reach_contrasts:reach_contrasts", scale=scale, note=note,
+        settings_tried=settings_tried,
         contrasts={
             name: [
                 [place[one.name], place[other.name], -1 if i in opposite else 1]
@@ -205,12 +219,15 @@ SUITE = Suite(
         _contrast(
             "DB03",
             "SGD gives a larger reach than Adam in transformers, and a smaller one in state-space models.",
-            f"{SSM}; four lengths in each batch; SGD with momentum 0.9 against AdamW",
-            {"sgd less adam": (SGD, MIXED)},
+            f"{SSM}; the state-space model has 800 steps; four lengths in each batch; SGD with momentum 0.9 against AdamW",
+            {"sgd less adam": (SGD, ADAM)},
             opposite=[2],
+            settings_tried=2,
             note="formulas predict a difference of coupling of 0.28 at kappa 1 and 0.11 at kappa 5 for a reader with a "
             "position code. For a counter with a sigmoid gate they predict the opposite, so the sign of the "
-            "state-space cell is reversed",
+            "state-space cell is reversed. The state-space model first had 200 steps at both levels. None of its six "
+            "runs with SGD solved the trained lengths then, so the claim was undecided. The number of steps was chosen "
+            "anew by accuracy at trained lengths, on other seeds",
         ),
         _contrast(
             "DB04",
