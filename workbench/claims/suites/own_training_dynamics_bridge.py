@@ -219,7 +219,7 @@ SUITE = Suite(
         _contrast(
             "DB03",
             "SGD gives a larger reach than Adam in transformers, and a smaller one in state-space models.",
-            f"{SSM}; the state-space model has 800 steps; four lengths in each batch; SGD with momentum 0.9 against AdamW",
+            f"{SSM} with 800 steps; four lengths in each batch; SGD with momentum 0.9 against AdamW",
             {"sgd less adam": (SGD, ADAM)},
             opposite=[2],
             settings_tried=2,
