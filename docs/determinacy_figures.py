@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from verdict_figures import BLUE, GREY, INK, LIGHT, ORANGE, PICTURES, line, picture, rectangle, text
 
-from workbench.claims.determinacy.cells import CELLS, FORK_STEPS, STEPS, StudyCell
-from workbench.claims.determinacy.families import determinacy_by_step
+from workbench.claims.determinacy.cells import CELLS, FORK_STEPS, STEPS, StudyCell, cell_named
+from workbench.claims.determinacy.families import determinacy_at, determinacy_by_step, families_at
 from workbench.claims.determinacy.feature_table import FEATURE_FILE
 from workbench.claims.determinacy.forecast_rows import CellForecast, first_step_forecasts, forecasts_by_cell
 from workbench.claims.determinacy.statistics import DECIDED, DECIDED_FROM, TOO_UNIFORM, Determinacy
@@ -81,6 +81,52 @@ def _mark(x: float, down: Callable[[float], float], result: Determinacy, colour:
     return [line(x, low, x, high, colour, ' stroke-width="2"'), dot]
 
 
+SCATTERED = (("bounded_dyck_2-none", 150), ("bounded_dyck_2-none", 300), ("abd_bc-rotary", 150))
+"""Cells and fork steps of the figure of runs against their forks."""
+
+
+def forks_figure() -> str:
+    """The reach of each run against that of its forks: scattered where it is open, on the diagonal where decided."""
+    rows = StudyTable.read(*FAMILY_FILE).rows
+    size, gap, top = 190.0, 54.0, 110.0
+    parts = [
+        text(10, 24, "Do the forks of a run reach as far as the run itself?", INK, "start", _heading(15)),
+        text(10, 44, "Each dot: one fork. Across: reach of its run. Up: reach of the fork. On the dotted line both are "
+             "equal.", GREY, "start"),
+    ]  # fmt: skip
+    for place, (name, step) in enumerate(SCATTERED):
+        left = LEFT + place * (size + gap)
+        parts += _scatter(cell_named(name), rows, step, left, top, size)
+    mark = f' transform="rotate(-90 14 {top + size / 2:.1f})"'
+    parts.append(text(14, top + size / 2, "reach of the fork", GREY, "middle", mark))
+    width = LEFT + len(SCATTERED) * (size + gap)
+    return picture(round(width), round(top + size + 48), "Reach of runs against the reach of their forks", parts)
+
+
+def _scatter(
+    cell: StudyCell, rows: Sequence[Mapping[str, object]], step: int, left: float, top: float, size: float
+) -> list[str]:
+    """The runs of one cell against their forks at a step."""
+    found = determinacy_at(rows, cell, step)
+    assert found is not None
+    parts = [
+        text(left, top - 38, cell.words, INK, "start", _heading(12)),
+        text(left, top - 23, f"fork at step {step}: {found.label}", INK, "start"),
+        text(left, top - 8, f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]", GREY, "start"),
+        line(left, top + size, left + size, top, GREY, ' stroke-dasharray="2,4"'),
+        text(left + size / 2, top + size + 34, "reach of the run", GREY),
+    ]
+    for tick in (0.0, 0.5, 1.0):
+        parts.append(line(left, top + size * (1 - tick), left + size, top + size * (1 - tick), LIGHT))
+        parts.append(text(left - 6, top + size * (1 - tick) + 4, f"{tick:g}", GREY, "end"))
+        parts.append(text(left + size * tick, top + size + 16, f"{tick:g}", GREY))
+    for members in families_at(rows, cell, step).values():
+        for fork in members[1:]:
+            x, y = left + size * members[0], top + size * (1 - fork)
+            parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{BLUE}" fill-opacity="0.55"/>')
+    return parts
+
+
 def forecast_figure() -> str:
     """The best rank correlation of features with reach in each cell and at each step, with its chance level."""
     families = StudyTable.read(*FAMILY_FILE).rows
@@ -131,13 +177,14 @@ def _heading(size: int) -> str:
 
 FIGURES: dict[str, Callable[[], str]] = {
     "determinacy-by-step.svg": determinacy_figure,
+    "determinacy-forks.svg": forks_figure,
     "determinacy-forecasts.svg": forecast_figure,
 }
 """Name of the file in docs/pictures -> the function that draws it."""
 
 
 def main() -> None:
-    """Write both figures."""
+    """Write the figures whose tables are there."""
     for name, draw in FIGURES.items():
         if name == "determinacy-forecasts.svg" and not read_rows(*FEATURE_FILE):
             continue

@@ -12,7 +12,7 @@ import argparse
 import math
 import time
 
-from workbench.claims.determinacy.cells import FORK_STEPS, planned_cells
+from workbench.claims.determinacy.cells import FORK_STEPS, MORE_CELLS, planned_cells
 from workbench.claims.determinacy.families import determinacy_by_step
 from workbench.claims.determinacy.feature_table import FEATURE_FILE, FIRST, add_features
 from workbench.claims.determinacy.forecast_rows import (
@@ -39,7 +39,7 @@ def determinacy_lines(table: StudyTable) -> list[str]:
     """The table of determinacy, as lines of Markdown."""
     head = ("runs", "schedule", "fork at step", "determinacy", "p of no correlation", "spread of reach", "families")
     found = [f"| {' | '.join(head)} | label |", "|---|---|---|---|---|---|---|---|"]
-    for cell in planned_cells():
+    for cell in [*planned_cells(), *MORE_CELLS]:
         for step, result in determinacy_by_step(table.rows, cell).items():
             value = f"{result.value:.2f} [{result.low:.2f}, {result.high:.2f}]"
             spread = f"{result.spread:.2f}"
@@ -111,7 +111,7 @@ def main() -> None:
     table = StudyTable.read(*FAMILY_FILE)
     until = time.time() + 60 * arguments.minutes
     if not arguments.print:
-        run_study_in_processes(table, planned_cells(), _tell, until, arguments.workers)
+        run_study_in_processes(table, [*planned_cells(), *MORE_CELLS], _tell, until, arguments.workers)
     if arguments.switches:
         run_switches(*SWITCH_FILE, _tell)
     if arguments.settings:

@@ -22,6 +22,7 @@ SMALL = ["--lengths", "1-9", "--layers", "1", "--d-model", "8", "--heads", "2", 
     # These train the runs that they show.
     ("induction_head_forming", (), 4),
     ("why_parity_fails", (), 4),
+    ("when_is_it_decided", (), 1),
 ])  # fmt: skip
 def test_the_notebook_runs(
     name: str, tasks: tuple[str, ...], figures: int, tmp_path: Path, pages: ModuleType, kernel: Any
@@ -29,7 +30,9 @@ def test_the_notebook_runs(
     warm()
     for task in tasks:
         assert lengthlens(["train", task, *SMALL, tmp_path / task], tmp_path).status == 0
-    notebook = pages.executed(NOTEBOOKS / f"{name}.py", kernel, {"LENGTHLENS_RUNS": str(tmp_path)})
+    notebook = pages.executed(
+        NOTEBOOKS / f"{name}.py", kernel, {"LENGTHLENS_RUNS": str(tmp_path), "LENGTHLENS_FAMILIES": "1"}
+    )
     outputs = [o for cell in notebook.cells if cell.cell_type == "code" for o in cell.outputs]
     assert not [o for o in outputs if o.output_type == "error"]
     shown = [o for o in outputs if "application/vnd.plotly.v1+json" in o.get("data", {})]

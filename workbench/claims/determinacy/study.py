@@ -18,7 +18,6 @@ import pyarrow as pa
 from workbench.claims.determinacy.cells import (
     CHILDREN,
     FORK_STEPS,
-    LONGEST,
     SOLVED,
     TRAINED_MULTIPLES,
     TRAINED_PARENTS,
@@ -30,6 +29,7 @@ from workbench.core.reach import REACH_MULTIPLES, mean_clipped
 from workbench.core.seeds import seed_of
 
 if TYPE_CHECKING:
+    from workbench.tasks.base import Law
     from workbench.training.config import RunConfig
     from workbench.training.stacked import RunState
 
@@ -129,6 +129,7 @@ def skills(
     lengths: Sequence[int],
     words: Sequence[object],
     config: RunConfig | None = None,
+    test_set: Law = MATCHED,
 ) -> np.ndarray:
     """Return the skill of runs at some lengths ``[run, length]``, each run on test sequences of its own.
 
@@ -138,6 +139,7 @@ def skills(
         lengths: the lengths.
         words: for each run, what its test sequences depend on.
         config: the config of the runs; None = that of the cell.
+        test_set: where the sequences come from.
     """
     from workbench.training.stacked import stacked_right_answers
 
@@ -146,8 +148,10 @@ def skills(
     found = np.empty((len(states), len(lengths)))
     for place, length in enumerate(lengths):
         seeds = [seed_of("determinacy test", cell.name, word) for word in words]
-        right = stacked_right_answers(config.task, config.model, weights, length, SEQUENCES, seeds)
-        chance = config.task.chance(MATCHED, length)
+        right = stacked_right_answers(
+            config.task, config.model, weights, length, SEQUENCES, seeds, test_set, cell.longest
+        )
+        chance = config.task.chance(test_set, length)
         found[:, place] = (right.numpy() / SEQUENCES - chance) / (1 - chance)
     return found
 
@@ -160,13 +164,13 @@ def reach_of(skill: np.ndarray) -> np.ndarray:
 def reach_lengths(cell: StudyCell) -> list[int]:
     """Return the lengths at which reach is evaluated."""
     task = cell.make_task()
-    return [task.next_length(round(multiple * LONGEST)) for multiple in REACH_MULTIPLES]
+    return [task.next_length(round(multiple * cell.longest)) for multiple in REACH_MULTIPLES]
 
 
 def trained_lengths(cell: StudyCell) -> list[int]:
     """Return the trained lengths at which a run must solve the task."""
     task = cell.make_task()
-    return [task.next_length(round(multiple * LONGEST)) for multiple in TRAINED_MULTIPLES]
+    return [task.next_length(round(multiple * cell.longest)) for multiple in TRAINED_MULTIPLES]
 
 
 def run_study(
@@ -318,9 +322,11 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     """The rows of trained runs."""
     words = [(seed, step, child) for seed in seeds]
-    skill = skills(cell, states, reach_lengths(cell), words)
+    beyond = reach_lengths(cell)
+    skill = skills(cell, states, beyond, words, test_set=cell.test_set)
     solves = skills(cell, states, trained_lengths(cell), words).min(1)
-    again = None if child else reach_of(skills(cell, states, reach_lengths(cell), [("again", word) for word in words]))
+    repeated = [("again", word) for word in words]
+    again = None if child else reach_of(skills(cell, states, beyond, repeated, test_set=cell.test_set))
     for place, seed in enumerate(seeds):
         yield {
             "cell": cell.name,
