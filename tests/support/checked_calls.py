@@ -2,21 +2,27 @@
 
 At every call a unit test takes three times as long, and the thousandth call of a loop finds what the first few did: functions
 of strings one by one, forward passes of an optimiser. ``pytest --every-call`` checks them all.
+
+jaxtyping builds two checking functions for each function, and checks the arguments before the call and again after it. Here
+beartype checks arguments and result once. Only annotations with arrays need the memory of sizes that jaxtyping keeps.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 from collections import Counter
 from collections.abc import Callable
-from types import CodeType
-from typing import Any
+from types import CodeType, FunctionType
+from typing import Any, get_args, get_type_hints
 
 import jaxtyping
 
 CALLS = 4
 """Of each function in each test that are checked."""
+JAXTYPED: Any = jaxtyping.jaxtyped
+"""jaxtyping's own decorator, also where an object of :class:`CheckedCalls` takes its place."""
 SEEN_OFTEN = 200
 """Once so many calls of a function were checked, the first one in each further test is."""
 
@@ -32,7 +38,6 @@ class CheckedCalls:
 
     def __init__(self, limit: int | None = CALLS) -> None:
         self.limit = limit
-        self._all = jaxtyping.jaxtyped
         self._seen: Counter[CodeType] = Counter()
         self._checked: Counter[CodeType] = Counter()
 
@@ -49,16 +54,14 @@ class CheckedCalls:
         if inspect.isclass(fn):
             return self._constructor(fn, typechecker)
         if not inspect.isfunction(fn) or inspect.isgeneratorfunction(fn):
-            return self._all(fn, typechecker=typechecker)
-        return self._first(fn, lambda: self._all(fn, typechecker=typechecker))
+            return JAXTYPED(fn, typechecker=typechecker)
+        return self._first(fn, lambda: checked_once(fn, typechecker))
 
     def _constructor(self, cls: Any, typechecker: Any) -> Any:
         """The class, with the constructor of a dataclass checked."""
-        plain = cls.__init__
-        cls = self._all(cls, typechecker=typechecker)
-        checked = cls.__init__
-        if checked is not plain:
-            cls.__init__ = self._first(plain, lambda: checked)
+        plain = vars(cls).get("__init__")
+        if dataclasses.is_dataclass(cls) and plain is not None and not hasattr(plain, "__wrapped__"):
+            cls.__init__ = self._first(plain, lambda: checked_once(plain, typechecker))  # type: ignore[misc, method-assign]
         return cls
 
     def _first(self, fn: Any, check: Callable[[], Any]) -> Callable[..., Any]:
@@ -77,3 +80,34 @@ class CheckedCalls:
             return checked(*args, **options)
 
         return first_checked
+
+
+def checked_once(fn: Any, typechecker: Callable[[Any], Any]) -> Any:
+    """The function, with its arguments checked before each call and its result after it."""
+    annotations = {name: resolved(fn, annotation) for name, annotation in fn.__annotations__.items()}
+    copy: Any = FunctionType(fn.__code__, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
+    copy.__kwdefaults__, copy.__qualname__, copy.__module__ = fn.__kwdefaults__, fn.__qualname__, fn.__module__
+    copy.__annotations__ = annotations
+    checked = typechecker(copy)
+    if any(has_array(annotation) for annotation in annotations.values()):
+        return JAXTYPED(checked, typechecker=None)
+    return checked
+
+
+def resolved(fn: Any, annotation: object) -> Any:
+    """What an annotation means in the module of its function; Any where a name in it is not known at run time."""
+
+    def holder() -> None: ...
+
+    holder.__annotations__ = {"value": annotation}
+    try:
+        return get_type_hints(holder, fn.__globals__, include_extras=True)["value"]
+    except Exception:  # noqa: BLE001 - jaxtyping does the same
+        return Any
+
+
+def has_array(annotation: Any) -> bool:
+    """Whether sizes of an array are part of an annotation."""
+    if inspect.isclass(annotation) and issubclass(annotation, jaxtyping.AbstractArray):
+        return True
+    return any(has_array(part) for part in get_args(annotation))
