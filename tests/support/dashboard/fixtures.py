@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,11 +11,20 @@ import pytest
 from tests.support.dashboard import fakes
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Worker
+from workbench.dashboard.state import store
 from workbench.dashboard.state.cursor import Cursor
 from workbench.dashboard.state.run_view import RunView
 from workbench.dashboard.state.store import Store
 
 SMALL = (0, 100, 1000, 1500, 3000)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def whole_folders() -> Iterator[None]:
+    """A dashboard shows the runs of a folder once it has read all of them, also on a machine that takes seconds for it."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(store, "SHOWN_AFTER", math.inf)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -34,7 +34,7 @@ def test_command_line_table_and_dashboard_find_the_same_runs(two: Path) -> None:
     assert names(two) == expected
     assert [run.name for run in find_runs(two)] == expected
     assert Table.load(two).runs()["run"].tolist() == expected
-    assert list(Store([two]).runs()) == expected
+    assert list(Store([two], patience=0).runs()) == expected
 
 
 def test_links_in_circles_end_and_rename_nothing(two: Path) -> None:
@@ -52,7 +52,7 @@ def test_a_run_itself_is_named_by_its_folder(two: Path, monkeypatch) -> None:
     assert names(two / "here") == ["here"]
     monkeypatch.chdir(two / "here")
     assert names(Path(".")) == ["here"]
-    assert list(Store([two / "here"]).runs()) == ["here"]
+    assert list(Store([two / "here"], patience=0).runs()) == ["here"]
 
 
 def test_hidden_folders_and_the_inside_of_runs_are_passed_over(two: Path) -> None:
