@@ -11,14 +11,14 @@
 # %% [markdown]
 # # When is it decided how far a run reaches?
 #
-# After this tutorial you can fork runs, and tell whether their behaviour on long sequences was already decided at the
+# After this tutorial you can fork runs, and see whether their behaviour on long sequences was already decided at the
 # step of the fork.
 #
 # All runs below solve bounded Dyck words up to length N = 16. On longer words some keep working, and others fail. A
 # *fork* continues a run from a step with the same weights and the same optimizer, but on other training sequences.
 #
 # - If a run and its forks end alike, the outcome was decided at the step of the fork.
-# - If they differ as much as unrelated runs, it was still open.
+# - If they differ as much as unrelated runs, it was not decided yet.
 #
 # *Reach* is the mean skill at 1.5, 2, 3, 4 and 8 N, where skill is 0 at chance and 1 for only right answers.
 
@@ -65,7 +65,7 @@ for step in steps:
 # ## Compare each run with its forks
 #
 # Grey dots are the runs of the published study: the reach of a run across, that of its three forks up. Orange dots are
-# the runs that were trained above, which are too few to show it alone. In the left panel the grey dots are scattered:
+# the runs that were trained above, which are too few to show it by themselves. In the left panel the grey dots are scattered:
 # at step 150, the outcome is open. In the right panel they lie near the diagonal: at step 300, it is decided.
 
 # %%
