@@ -66,7 +66,8 @@ for step in steps:
 #
 # Grey dots are the runs of the published study: the reach of a run across, that of its three forks up. Orange dots are
 # the runs that were trained above, which are too few to show it by themselves. In the left panel the grey dots are
-# scattered: at step 150, the outcome is open. In the right panel they lie near the diagonal: at step 300, it is decided.
+# scattered: at step 150, the outcome is open. In the right panel they lie near the diagonal: at step 300, it is
+# decided.
 
 # %%
 figure = make_subplots(1, 2, subplot_titles=[f"forked at step {step} of 500" for step in steps], shared_yaxes=True)
