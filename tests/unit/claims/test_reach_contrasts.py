@@ -20,8 +20,8 @@ from workbench.claims.suites.own_training_dynamics_bridge import (
     WEAK_CODE,
     bridge_cell,
 )  # fmt: skip
+from workbench.claims.trained.claim_runs import runs_of
 from workbench.claims.trained.reach_contrasts import FACTORS, reach, reach_contrasts
-from workbench.claims.trained.reductions import runs_of
 from workbench.claims.trained.run_rows import RunRow, RunTable
 from workbench.claims.trained.run_statistics import version_of
 from workbench.claims.trained_cells import FIT, REACH, TrainedCell

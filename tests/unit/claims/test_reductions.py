@@ -17,9 +17,9 @@ from workbench.claims.claim import Claim, Row
 from workbench.claims.claim_on_cells import above, claim_on
 from workbench.claims.errors import ClaimError
 from workbench.claims.reproducing import reduce_runs
-from workbench.claims.trained import reductions, relations
+from workbench.claims.trained import orderings, plateaus, reductions, relations
+from workbench.claims.trained.claim_runs import OneRun, as_it_is, runs_of
 from workbench.claims.trained.in_text.regained import by_text
-from workbench.claims.trained.reductions import as_it_is, runs_of
 from workbench.claims.trained.run_rows import RunRow, RunTable
 from workbench.claims.trained.run_statistics import version_of
 from workbench.claims.trained_cells import FIT, TrainedCell, cell
@@ -336,7 +336,7 @@ def one_run(known: dict[str, Any], low: float = 0.0, n: int | None = 9) -> Any:
         )
         for told, value in known.items()
     }
-    return reductions.OneRun(LEARNED, 0, rows)  # type: ignore[arg-type]
+    return OneRun(LEARNED, 0, rows)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -391,12 +391,12 @@ def test_means_over_heads_are_by_the_weights() -> None:
     [((3, 2, 1), (1, 1, 0), 1.0), ((3, 2, 1), (0, 1, 1), 0.0), ((2, 2, 1), (1, 0, 0), 0.75), ((1, 1), (1, 0), 0.5)],
 )
 def test_the_area_under_a_curve(values: Sequence[float], labels: Sequence[int], area: float) -> None:
-    assert reductions.area_under_curve(np.array(values), np.array(labels, dtype=bool)) == area
+    assert orderings.area_under_curve(np.array(values), np.array(labels, dtype=bool)) == area
 
 
 def test_where_a_falling_line_has_a_level() -> None:
     x = np.array([1.0, 2.0, 3.0])
-    found = reductions._crossing(x, np.array([[[5.0], [3.0], [1.0]], [[4.0], [4.0], [4.0]]]), 2.0)
+    found = plateaus._crossing(x, np.array([[[5.0], [3.0], [1.0]], [[4.0], [4.0], [4.0]]]), 2.0)
     assert found[0] == pytest.approx(2.5)
     assert found[1] == pytest.approx(2.0 + 2e6)  # a line that does not fall has it nowhere near
 
@@ -406,7 +406,7 @@ def test_where_a_falling_line_has_a_level() -> None:
 )
 def test_the_error_of_a_mean_over_the_mean(value: float | None, n: int | None, error: float) -> None:
     row = one_run({"x": value}, n=n).rows["x"]
-    assert reductions._relative_error(row) == pytest.approx(error)
+    assert plateaus._relative_error(row) == pytest.approx(error)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from workbench.claims.errors import ClaimError
 from workbench.claims.reproducing import reduce_runs
 from workbench.claims.suites.golowich_text import LATE, LONG, OF_TWO, POSE, ROPE
 from workbench.claims.suites.registry import SUITES
+from workbench.claims.trained.claim_runs import runs_of
 from workbench.claims.trained.in_text import text_losses
 from workbench.claims.trained.in_text.regained import by_text, correlations, slopes
 from workbench.claims.trained.in_text.text_losses import (
@@ -32,7 +33,6 @@ from workbench.claims.trained.in_text.text_losses import (
     overlap_rows,
     whole_texts,
 )
-from workbench.claims.trained.reductions import runs_of
 from workbench.claims.trained.trained_run import TrainedRun
 from workbench.claims.trained_cells import TrainedCell
 from workbench.claims.verdict_rule import judge

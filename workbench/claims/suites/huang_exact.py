@@ -421,7 +421,7 @@ def areas_under_the_curve() -> list[Row]:
     32 maps x 2 encodings; star-freeness and dot-depth are about the 17 regular ones.
     """
     from workbench.claims.exact.published_labels import is_quasi_aperiodic, language_of
-    from workbench.claims.trained.reductions import area_under_curve
+    from workbench.claims.trained.orderings import area_under_curve
     from workbench.theory.prediction.reported_results import HUANG as HUANG_RESULTS
     from workbench.theory.prediction.reported_results import labelled, reported
 

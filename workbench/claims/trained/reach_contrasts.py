@@ -13,7 +13,7 @@ import numpy as np
 
 from workbench.claims.claim import Claim, Row
 from workbench.claims.resampling import cell_means, over_seeds
-from workbench.claims.trained.reductions import (
+from workbench.claims.trained.claim_runs import (
     OneRun,
     about_several,
     entering_pairs,

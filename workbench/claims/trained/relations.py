@@ -14,15 +14,8 @@ import numpy as np
 
 from workbench.claims.claim import Claim, Row
 from workbench.claims.resampling import OfDraws, cell_means, each_draw, over_seeds, spearman
-from workbench.claims.trained.reductions import (
-    OneRun,
-    about_several,
-    difference,
-    mean_by_weights,
-    rng_of,
-    runs_of,
-    undefined,
-)
+from workbench.claims.trained.claim_runs import OneRun, about_several, rng_of, runs_of, undefined
+from workbench.claims.trained.reductions import difference, mean_by_weights
 from workbench.claims.trained.run_rows import RunTable
 from workbench.core.canonical import canonical
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from workbench.claims.claim import Claim, Row
 from workbench.claims.errors import ClaimError
 from workbench.claims.resampling import RESAMPLES, TAILS, paired_difference
-from workbench.claims.trained.reductions import OneRun, about_several, entering_pairs, pairs_of, rng_of, runs_of
+from workbench.claims.trained.claim_runs import OneRun, about_several, entering_pairs, pairs_of, rng_of, runs_of
 from workbench.claims.trained.run_rows import RunTable
 
 Values = NDArray[np.float64]

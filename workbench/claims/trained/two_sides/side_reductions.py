@@ -9,16 +9,8 @@ from dataclasses import replace
 
 from workbench.claims.claim import Claim, Row
 from workbench.claims.resampling import Share, contrast, contrast_of_shares
-from workbench.claims.trained.reductions import (
-    OneRun,
-    about_several,
-    as_it_is,
-    best_head,
-    named_differences,
-    pairs_of,
-    rng_of,
-    runs_of,
-)
+from workbench.claims.trained.claim_runs import OneRun, about_several, as_it_is, pairs_of, rng_of, runs_of
+from workbench.claims.trained.reductions import best_head, named_differences
 from workbench.claims.trained.run_rows import RunTable
 
 LEAD = "right less left"
