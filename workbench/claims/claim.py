@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
@@ -76,6 +77,11 @@ class Row:
     def ends(self) -> tuple[float, float]:
         """The 95 % interval as (low, high); for an exact number, the number twice."""
         return (self.value if self.low is None else self.low, self.value if self.high is None else self.high)
+
+    @property
+    def has_value(self) -> bool:
+        """Whether some run could be used; otherwise ``value`` is 0 and the interval infinite."""
+        return not (self.value == self.entered == self.fewest == 0 and self.ends == (-math.inf, math.inf))
 
 
 @dataclass(frozen=True)

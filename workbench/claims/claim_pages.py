@@ -320,7 +320,7 @@ def _rows(rows: Sequence[Row]) -> list[str]:
     columns = {
         "case": lambda r: item_text(r.item),
         "quantity": lambda r: quantity_text(r.quantity),
-        "value": lambda r: number(r.value),
+        "value": lambda r: number(r.value) if r.has_value else "none",
         "95 %": _limits,
         "expected": lambda r: "" if r.expected is None else number(r.expected),
         "seed": lambda r: "" if r.seed is None else str(r.seed),

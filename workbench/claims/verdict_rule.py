@@ -177,7 +177,7 @@ def _part(claim: Claim, condition: Condition, rows: Sequence[Row], parts: int) -
 # ---- one number ----------------------------------------------------------------------------------
 def _about_several(condition: Condition, row: Row, parts: int) -> _Part:
     """One number, exact or about several runs."""
-    fields = (condition, row.item, row.value, *row.ends, row.expected)
+    fields = (condition, row.item, row.value if row.has_value else math.nan, *row.ends, row.expected)
     if row.planned is None:
         return _Part(condition.side(*row.ends, row.expected), *fields, EXACT)
     share = share_on_side(condition, row.each, row.expected) if row.each else None
@@ -316,6 +316,8 @@ def _limits(part: _Part) -> str:
     """The value of a part with its interval."""
     if part.test == EXACT:
         return _interval(part.low, part.high)
+    if math.isnan(part.value):
+        return "no value"
     limits = f" [{part.low:.3g}, {part.high:.3g}]" if part.low < part.high < part.low + math.inf else ""
     typical = "" if part.test == SEVERAL else "typical run "
     return f"{typical}{part.value:.3g}{limits}"
@@ -334,7 +336,7 @@ def _summary(quantity: str, parts: Sequence[_Part], rows: Sequence[Row]) -> str:
         return _values(quantity, rows)
     if len(matches) == 1:
         return f"{quantity}: {_limits(matches[0])}"
-    values = sorted(part.value for part in matches)
+    values = sorted(part.value for part in matches if not math.isnan(part.value)) or [math.nan]
     typical = "" if matches[0].test == SEVERAL else "typical runs "
     least, greatest = f"{values[0]:.3g}", f"{values[-1]:.3g}"
     return f"{quantity}: {typical}{least if least == greatest else f'{least} to {greatest}'} in {len(matches)} cases"

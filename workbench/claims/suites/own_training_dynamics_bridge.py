@@ -30,7 +30,7 @@ SCALE = 0.05
 """Standard deviation of small initial weights. The usual one is 0.8 / sqrt(32) = 0.14."""
 USUAL_SCALE = 0.8 / 32**0.5
 SGD_STEPS = 800
-"""Steps of the state-space model in DB03, at both levels. With SGD, 200 steps do not solve its trained lengths."""
+"""Steps of the state-space model in DB03, at both levels."""
 SGD_RATES = {"majority": 0.3, "simple": 0.3, "planted": 1.0}
 TASKS: Mapping[str, Mapping[str, Any]] = {
     "majority": {"high": 15, "queries": "last"},
@@ -219,15 +219,15 @@ SUITE = Suite(
         _contrast(
             "DB03",
             "SGD gives a larger reach than Adam in transformers, and a smaller one in state-space models.",
-            f"{SSM} with 800 steps; four lengths in each batch; SGD with momentum 0.9 against AdamW",
+            f"{SSM}; 800 steps in the state-space model; four lengths in each batch; SGD (momentum 0.9) against AdamW",
             {"sgd less adam": (SGD, ADAM)},
             opposite=[2],
             settings_tried=2,
             note="formulas predict a difference of coupling of 0.28 at kappa 1 and 0.11 at kappa 5 for a reader with a "
             "position code. For a counter with a sigmoid gate they predict the opposite, so the sign of the "
-            "state-space cell is reversed. The state-space model first had 200 steps at both levels. None of its six "
-            "runs with SGD solved the trained lengths then, so the claim was undecided. The number of steps was chosen "
-            "anew by accuracy at trained lengths, on other seeds",
+            "state-space cell is reversed. The state-space model first had 200 steps at both levels. It then had 800, "
+            "chosen by accuracy at trained lengths on another seed. With SGD, none of its six runs solves the trained "
+            "lengths either way: their skill at N is 0.81 to 0.93 after 800 steps. All six runs with AdamW solve them",
         ),
         _contrast(
             "DB04",
