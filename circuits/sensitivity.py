@@ -7,7 +7,7 @@ requires.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from circuits.interventions.ablate_components import answers
 from circuits.passes import evaluation_ids, pieces
 from workbench.core.names import MATCHED
 from workbench.measure.grid import lengths_for
-from workbench.measure.measurement import Measurement, Quantity
+from workbench.measure.measurement import MeasurementWithoutBatches, Quantity
 from workbench.measure.model_study import run
 from workbench.measure.result import Result
 from workbench.measure.rows import mean_row, missing_row
@@ -33,7 +33,6 @@ from workbench.tasks.batch import TaskError
 
 if TYPE_CHECKING:
     from workbench.measure.measurement import Study
-    from workbench.models.base.architecture import Architecture
     from workbench.models.base.protocol import HookedModel
     from workbench.tasks.base import Batch, Task
 
@@ -64,7 +63,7 @@ QUANTITIES = (
 )
 
 
-class Function(Measurement):
+class Function(MeasurementWithoutBatches):
     """Measure the average sensitivity of the answers, and the sharpness of the loss.
 
     Args:
@@ -90,12 +89,6 @@ class Function(Measurement):
     repeats: Count = 10
     factors: Factors = (0.25, 1, 4)
     resamples: Count = 400
-
-    def hooks(self, cfg: Architecture) -> list[str]:
-        return []
-
-    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """Do nothing: this measurement draws sequences and weight noise of its own."""
 
     def finish(self, study: Study) -> list[Row]:
         near = lengths_for(study.grid, self.factors)

@@ -7,14 +7,14 @@ receive.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from circuits.connections.cut_connections import NOT_CUT, PARTS, ConnectionCutter, Part, cuttable
 from circuits.interventions.ablate_components import Answers
 from workbench.core.names import MATCHED, RANDOM_DIRECTION
 from workbench.measure.grid import lengths_for
-from workbench.measure.measurement import Measurement, Quantity
+from workbench.measure.measurement import MeasurementWithoutBatches, Quantity
 from workbench.measure.model_study import run
 from workbench.measure.result import Result
 from workbench.measure.rows import difference_rows, mean_row, missing_row, p_quantity, share_row
@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from workbench.measure.measurement import Study
-    from workbench.models.base.architecture import Architecture
     from workbench.models.base.protocol import HookedModel
-    from workbench.tasks.base import Batch, Task
+    from workbench.tasks.base import Task
 
 NAME = "circuits.connections"
 LAW = MATCHED
@@ -73,7 +72,7 @@ QUANTITIES = (
 )
 
 
-class Connections(Measurement):
+class Connections(MeasurementWithoutBatches):
     """Measure the accuracy drop for each cut connection of the circuit graph.
 
     The sender's mean is taken at each position, as in ``circuits.ablation``. So what a component writes independently
@@ -100,12 +99,6 @@ class Connections(Measurement):
     split: bool = False
     most: Count = 512
     resamples: Count = 400
-
-    def hooks(self, cfg: Architecture) -> list[str]:
-        return []
-
-    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """Do nothing: every pass of this measurement is an intervention."""
 
     def finish(self, study: Study) -> list[Row]:
         if why := self._unfit(study.model):

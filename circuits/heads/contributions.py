@@ -27,7 +27,7 @@ from circuits.attention.attention_scores import layer_inputs, scores_at
 from circuits.hardmax.critical_lengths import PROPORTIONAL, growth_exponent
 from circuits.head_rows import head_rows
 from workbench.core.names import MATCHED
-from workbench.measure.measurement import Measurement, Observer, Quantity
+from workbench.measure.measurement import MeasurementWithoutBatches, Observer, Quantity
 from workbench.measure.model_study import run
 from workbench.measure.result import Result
 from workbench.measure.rows import missing_row
@@ -76,7 +76,7 @@ QUANTITIES = (
 )
 
 
-class Contributions(Measurement):
+class Contributions(MeasurementWithoutBatches):
     """Measure the direct contributions of each head's preferred keys, and of all other keys, to the right logit.
 
     Args:
@@ -92,12 +92,6 @@ class Contributions(Measurement):
     needs = "attention"
 
     resamples: Count = 400
-
-    def hooks(self, cfg: Architecture) -> list[str]:
-        return []
-
-    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """Do nothing: sets past training depend on those of trained lengths, which are known at the end."""
 
     def finish(self, study: Study) -> list[Row]:
         if study.task.real:

@@ -13,7 +13,7 @@ for any d. A model with rotary positions that learns to copy from repeats only f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from jaxtyping import Float, Int
 
 from circuits.attention.target_keys import Targets, induction
 from circuits.heads.head_scores import LAW, QUANTITIES, Scores, TokenScores, rows_of_scores, scores_on_repeats
-from workbench.measure.measurement import Measurement, Quantity
+from workbench.measure.measurement import MeasurementWithoutBatches, Quantity
 from workbench.measure.rows import missing_row
 from workbench.measure.settings import Count
 from workbench.table.schema import Row, row
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from workbench.measure.measurement import Study
-    from workbench.models.base.architecture import Architecture
-    from workbench.tasks.base import Batch
 
 KINDS = ("previous_token", "previous_token_mass", "induction", "induction_mass")
 """The scores of ``circuits.heads`` that are measured, under other names."""
@@ -78,7 +76,7 @@ DISPLACED = (
 )
 
 
-class Repeats(Measurement):
+class Repeats(MeasurementWithoutBatches):
     """Measure scores of every head on random tokens in which a block of eight recurs after random lags.
 
     Args:
@@ -99,12 +97,6 @@ class Repeats(Measurement):
     window: Count = 16
     token_laws: TokenLaws = ("uniform", "unigram", "passages")
     resamples: Count = 400
-
-    def hooks(self, cfg: Architecture) -> list[str]:
-        return []
-
-    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """Do nothing: this measurement draws sequences of its own."""
 
     def finish(self, study: Study) -> list[Row]:
         return [row for token_law in self.token_laws for row in self._of_law(study, token_law)]

@@ -9,7 +9,7 @@ that share only the answer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -38,7 +38,7 @@ from circuits.interchange.summary_subspace import MOST_CLASSES, random_subspace,
 from workbench.core.names import MATCHED
 from workbench.measure.grid import lengths_for, within_training
 from workbench.measure.intervals import newcombe
-from workbench.measure.measurement import Measurement, Quantity
+from workbench.measure.measurement import MeasurementWithoutBatches, Quantity
 from workbench.measure.model_study import run
 from workbench.measure.result import Result
 from workbench.measure.rows import mean_row, missing_row, share_row
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from workbench.measure.measurement import Grid, Study
-    from workbench.models.base.architecture import Architecture
     from workbench.models.base.protocol import HookedModel
     from workbench.tasks.base import Task
 
@@ -173,7 +172,7 @@ def _beyond(factors: Sequence[float]) -> Sequence[float]:
     return factors
 
 
-class Interchange(Measurement):
+class Interchange(MeasurementWithoutBatches):
     """Exchange prefixes, keys and values, and rows between lengths, and measure how answers change.
 
     Args:
@@ -192,12 +191,6 @@ class Interchange(Measurement):
     suffix: Count = 8
     factors: Annotated[Factors, AfterValidator(_beyond)] = (2, 8)
     resamples: Count = 400
-
-    def hooks(self, cfg: Architecture) -> list[str]:
-        return []
-
-    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """Do nothing: every pass of this measurement is an intervention."""
 
     def unmeasured(self, grid: Grid) -> str:
         return within_training(grid, NAME, "pairs the longest length within training with longer ones")

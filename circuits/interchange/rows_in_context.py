@@ -23,7 +23,7 @@ from circuits.passes import edits_in_place, pieces, require
 from workbench.core.names import MATCHED
 from workbench.measure.in_context.layers_read import spread, stream
 from workbench.measure.in_context.measurement import AnswerShares
-from workbench.measure.measurement import Measurement, Observer, Quantity
+from workbench.measure.measurement import MeasurementWithoutBatches, Observer, Quantity
 from workbench.measure.rows import missing_row, share_row
 from workbench.measure.settings import Count
 from workbench.measure.study import CHUNK_TOKENS, Shown, show_pass
@@ -31,7 +31,6 @@ from workbench.table.schema import Row
 
 if TYPE_CHECKING:
     from workbench.measure.measurement import Study
-    from workbench.models.base.architecture import Architecture
     from workbench.tasks.base import Batch
 
 NAME = "circuits.in_context_rows"
@@ -58,7 +57,7 @@ QUANTITIES = (
 )  # fmt: skip
 
 
-class RowsInContext(Measurement):
+class RowsInContext(MeasurementWithoutBatches):
     """Measure whether the last answer follows a row of the residual stream from another prompt.
 
     Args:
@@ -73,12 +72,6 @@ class RowsInContext(Measurement):
     on_request = True
 
     layers_read: Count = 8
-
-    def hooks(self, cfg: Architecture) -> list[str]:
-        return []
-
-    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """Do nothing: rows are exchanged between lengths in ``finish``."""
 
     def finish(self, study: Study) -> list[Row]:
         layers = spread(study.cfg.n_layers, self.layers_read)

@@ -8,7 +8,7 @@ the first two destroys the answer and ablating the third does not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator
@@ -20,7 +20,7 @@ from circuits.interventions.ablate_edges import without_circuit
 from circuits.passes import canary
 from workbench.core.names import MATCHED
 from workbench.measure.grid import lengths_for
-from workbench.measure.measurement import Measurement, Quantity
+from workbench.measure.measurement import MeasurementWithoutBatches, Quantity
 from workbench.measure.model_study import run
 from workbench.measure.result import Result
 from workbench.measure.rows import difference_rows, mean_row, missing_row, p_quantity, share_row
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from workbench.measure.measurement import Study
-    from workbench.models.base.architecture import Architecture
     from workbench.models.base.protocol import HookedModel
     from workbench.tasks.base import Batch, Task
 
@@ -76,7 +75,7 @@ SETS = ("matching heads", "previous-token heads", "all other heads")
 CIRCUITS = {"induction edges": "induction", "anti-induction edges": "anti_induction"}
 
 
-class Ablation(Measurement):
+class Ablation(MeasurementWithoutBatches):
     """Ablate heads, MLPs, sets of heads and kinds of edges, and measure accuracy.
 
     Args:
@@ -99,12 +98,6 @@ class Ablation(Measurement):
     matching: Real = 0.2
     previous: Real = 0.1
     resamples: Count = 400
-
-    def hooks(self, cfg: Architecture) -> list[str]:
-        return []
-
-    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """Do nothing: every pass of this measurement is an intervention."""
 
     def finish(self, study: Study) -> list[Row]:
         near = lengths_for(study.grid, self.factors)

@@ -7,7 +7,7 @@ trained length. If that recovers accuracy on long prefixes, the failure was disp
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from circuits.interventions.replaced_attention import Pattern, log_scaled, repla
 from circuits.passes import TOKENS, canary, clean_pass, evaluation_ids, pieces
 from workbench.core.names import MATCHED
 from workbench.measure.grid import lengths_for
-from workbench.measure.measurement import Measurement, Quantity
+from workbench.measure.measurement import MeasurementWithoutBatches, Quantity
 from workbench.measure.model_study import run
 from workbench.measure.result import Result
 from workbench.measure.rows import difference_rows, missing_row, p_quantity, share_row
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from workbench.measure.measurement import Study
-    from workbench.models.base.architecture import Architecture
     from workbench.models.base.protocol import HookedModel
     from workbench.tasks.base import Batch, Task
 
@@ -82,7 +81,7 @@ QUANTITIES = (
 )
 
 
-class Swaps(Measurement):
+class Swaps(MeasurementWithoutBatches):
     """Replace attention by its hardmax, or rescale its scores, and measure accuracy.
 
     Args:
@@ -100,12 +99,6 @@ class Swaps(Measurement):
 
     factors: Factors = (1, 4)
     delta: NotNegative | None = None
-
-    def hooks(self, cfg: Architecture) -> list[str]:
-        return []
-
-    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """Do nothing: every pass of this measurement is an intervention."""
 
     def finish(self, study: Study) -> list[Row]:
         if study.cfg.attention != "softmax":

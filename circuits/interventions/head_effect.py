@@ -37,7 +37,7 @@ from workbench.core.names import NAMED as NAMED
 from workbench.core.names import TO_CHANCE as TO_CHANCE
 from workbench.measure.grid import lengths_for
 from workbench.measure.intervals import discordant, interval, tango, wilson
-from workbench.measure.measurement import Measurement, Quantity
+from workbench.measure.measurement import MeasurementWithoutBatches, Quantity
 from workbench.measure.model_study import run
 from workbench.measure.result import Result
 from workbench.measure.rows import missing_row, share_row
@@ -48,7 +48,6 @@ from workbench.tasks.best_constant import in_best_reach
 
 if TYPE_CHECKING:
     from workbench.measure.measurement import Study
-    from workbench.models.base.architecture import Architecture
     from workbench.models.base.protocol import HookedModel
     from workbench.tasks.base import Batch, Task
 
@@ -108,7 +107,7 @@ QUANTITIES = (
 )
 
 
-class HeadEffect(Measurement):
+class HeadEffect(MeasurementWithoutBatches):
     """Measure the accuracy drop without the most important head, on sequences that did not choose it.
 
     Args:
@@ -128,12 +127,6 @@ class HeadEffect(Measurement):
     factors: Factors = (1, 4)
     replicates: Count = 12
     resamples: Count = 2000
-
-    def hooks(self, cfg: Architecture) -> list[str]:
-        return []
-
-    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """Do nothing: this measurement draws sequences of its own."""
 
     def finish(self, study: Study) -> list[Row]:
         near = lengths_for(study.grid, self.factors)

@@ -31,7 +31,7 @@ from circuits.passes import Edit, edits_in_place, evaluation_ids, pieces
 from workbench.core.names import ALL_HEADS, MATCHED, OTHER_HEADS, READERS
 from workbench.measure.in_context.measurement import AnswerShares, Shares
 from workbench.measure.intervals import Bounds
-from workbench.measure.measurement import Measurement, Observer, Quantity
+from workbench.measure.measurement import MeasurementWithoutBatches, Observer, Quantity
 from workbench.measure.rows import mean_row, missing_row
 from workbench.measure.settings import Count, Positive
 from workbench.measure.study import CHUNK_TOKENS, Shown, show_pass
@@ -39,7 +39,6 @@ from workbench.table.schema import Row
 
 if TYPE_CHECKING:
     from workbench.measure.measurement import Study
-    from workbench.models.base.architecture import Architecture
     from workbench.models.base.protocol import HookedModel
     from workbench.models.transformer.scores import ScoreInputs
     from workbench.tasks.base import Batch
@@ -90,7 +89,7 @@ QUANTITIES = (
 )  # fmt: skip
 
 
-class HeadsInContext(Measurement):
+class HeadsInContext(MeasurementWithoutBatches):
     """Find the heads that read an answer in a prompt, change their attention, and measure the answers.
 
     Five changes exist. ``ablated`` replaces a head's output by its mean over sequences; for suppressors, the answer may
@@ -115,12 +114,6 @@ class HeadsInContext(Measurement):
     heads: Count = 6
     sharpness: Positive = 2.0
     resamples: Count = 400
-
-    def hooks(self, cfg: Architecture) -> list[str]:
-        return []
-
-    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """Do nothing: ``finish`` makes all passes of a length, clean and changed."""
 
     def finish(self, study: Study) -> list[Row]:
         cfg, lengths = study.cfg, study.grid.lengths

@@ -42,7 +42,7 @@ from workbench.measure.edits.edited_forward import largest_id
 from workbench.measure.edits.interventions.intervention import is_recurrent
 from workbench.measure.grid import lengths_for, within_training
 from workbench.measure.intervals import interval
-from workbench.measure.measurement import Measurement, Quantity
+from workbench.measure.measurement import MeasurementWithoutBatches, Quantity
 from workbench.measure.model_study import run
 from workbench.measure.result import Result
 from workbench.measure.rows import missing_row
@@ -51,10 +51,7 @@ from workbench.table.schema import Row, row
 from workbench.tasks.base import Batch
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from workbench.measure.measurement import Grid, Study
-    from workbench.models.base.architecture import Architecture
     from workbench.models.base.protocol import HookedModel
     from workbench.tasks.base import Task
 
@@ -179,7 +176,7 @@ QUANTITIES = (
 )  # fmt: skip
 
 
-class Diagnosis(Measurement):
+class Diagnosis(MeasurementWithoutBatches):
     """Diagnose why a model fails beyond N, the longest trained length.
 
     Args:
@@ -199,12 +196,6 @@ class Diagnosis(Measurement):
     factors: Factors = (2, 4)
     law: TestSet = "matched"
     resamples: Count = 1000
-
-    def hooks(self, cfg: Architecture) -> list[str]:
-        return []
-
-    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """Do nothing: this measurement makes all of its passes in ``finish``."""
 
     def unmeasured(self, grid: Grid) -> str:
         return within_training(grid, self.name, "says why a model fails past its training length")

@@ -360,6 +360,19 @@ class Measurement(BaseModel):
         """Return rows made with ``schema.row``; the engine adds run, step, measurement and setting."""
 
 
+class MeasurementWithoutBatches(Measurement):
+    """The base class of measurements that observe no batches.
+
+    A subclass reads the weights, draws sequences of its own, or makes its own forward passes, all in :meth:`finish`.
+    """
+
+    def hooks(self, cfg: Architecture) -> list[str]:
+        return []
+
+    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
+        """Do nothing."""
+
+
 class _Whole(Observer):
     """Joins the activations of a batch for a measurement that needs them all at once."""
 

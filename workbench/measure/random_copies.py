@@ -6,7 +6,6 @@ Random tokens are unpredictable except by copying. So the gain from the first to
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from workbench.core.names import MATCHED
-from workbench.measure.measurement import Measurement, Quantity, Study
+from workbench.measure.measurement import MeasurementWithoutBatches, Quantity, Study
 from workbench.measure.rows import mean_row, missing_row
 from workbench.measure.settings import Count
 from workbench.table.schema import Row
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from jaxtyping import Float
     from torch import Tensor
 
-    from workbench.models.base.architecture import Architecture
-    from workbench.tasks.base import Batch
 
 LAW = MATCHED
 FIRST, SECOND = "first", "second"
@@ -57,7 +54,7 @@ QUANTITIES = (
 )
 
 
-class Copies(Measurement):
+class Copies(MeasurementWithoutBatches):
     """Measure loss and accuracy on random tokens and on their repetition, at every length of the grid.
 
     A sequence of length n consists of n / 2 random tokens, or a held-out passage of n / 2 tokens, twice. The first
@@ -78,12 +75,6 @@ class Copies(Measurement):
 
     token_laws: TokenLaws = ("uniform", "unigram", "passages")
     resamples: Count = 400
-
-    def hooks(self, cfg: Architecture) -> list[str]:
-        return []
-
-    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """Do nothing: this measurement draws sequences of its own."""
 
     def finish(self, study: Study) -> list[Row]:
         rows: list[Row] = []

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from workbench.measure.measurement import Measurement, Quantity, Study
+from workbench.measure.measurement import MeasurementWithoutBatches, Quantity, Study
 from workbench.measure.settings import Positive
 from workbench.table.schema import Row, row
 from workbench.theory.errors import TheoryError
 from workbench.theory.limit_transformers.norm_regularizer import norm_regularizer
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
-    from workbench.models.base.architecture import Architecture
-    from workbench.tasks.base import Batch
+    pass
 
 TOTAL, PART = "norm_regularizer", "norm_regularizer_part"
 QUANTITIES = (
@@ -43,7 +39,7 @@ QUANTITIES = (
 )
 
 
-class InferenceRegularizer(Measurement):
+class InferenceRegularizer(MeasurementWithoutBatches):
     """Compute the norm regularizer of Huang et al. (arXiv 2410.02140) from a checkpoint's weights.
 
     Their idealized learner chooses, among all models that solve the training data, one with the smallest R(T).
@@ -60,12 +56,6 @@ class InferenceRegularizer(Measurement):
     on_request = True
 
     bits: Positive = 24.0
-
-    def hooks(self, cfg: Architecture) -> list[str]:
-        return []
-
-    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """Do nothing: the measurement reads only the weights."""
 
     def finish(self, study: Study) -> list[Row]:
         from workbench.models.transformer.model import HookedTransformer

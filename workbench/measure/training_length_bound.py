@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.measure.measurement import Measurement, Quantity, Study
+from workbench.measure.measurement import MeasurementWithoutBatches, Quantity, Study
 from workbench.measure.settings import NotNegative, Positive
 from workbench.table.schema import Row, row
 from workbench.theory.limit_transformers.bounds import Bound, Reading, one_layer_average_case
 from workbench.theory.limit_transformers.checkpoint_bounds import COMPLEXITY, COMPOSITE, NotCovered, checkpoint_bound
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
-    from workbench.models.base.architecture import Architecture
-    from workbench.tasks.base import Batch
+    pass
 
 BOUND, LOG10, PART = "training_length_bound", "training_length_bound_log10", "bound_part"
 QUANTITIES = (
@@ -48,7 +44,7 @@ QUANTITIES = (
 )
 
 
-class TrainingLengthBound(Measurement):
+class TrainingLengthBound(MeasurementWithoutBatches):
     """Evaluate theorems 4.1, 4.2 and 5.2 of Izzo, Nichani, Lee (arXiv 2510.27015) on a checkpoint's weights.
 
     Where a theorem does not cover the architecture, its row states why. The parts of the bound that can be computed are
@@ -72,12 +68,6 @@ class TrainingLengthBound(Measurement):
     bits: NotNegative = 24.0
     prior: NotNegative = 0.0
     reading: Reading = "inside"
-
-    def hooks(self, cfg: Architecture) -> list[str]:
-        return []
-
-    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """Do nothing: the measurement reads only the weights."""
 
     def finish(self, study: Study) -> list[Row]:
         from workbench.models.transformer.model import HookedTransformer

@@ -11,7 +11,7 @@ Unrelated answers agree by chance, too: two equally likely ones in half of all c
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from workbench.measure.grid import lengths_for
-from workbench.measure.measurement import Measurement, Quantity, Study
+from workbench.measure.measurement import MeasurementWithoutBatches, Quantity, Study
 from workbench.measure.rows import missing_row, share_row
 from workbench.measure.settings import Counts, Factors
 from workbench.measure.study import covered, forward
@@ -30,7 +30,7 @@ from workbench.table.schema import Row
 from workbench.tasks.base import EVALUATION_LAWS, Batch, Task
 
 if TYPE_CHECKING:
-    from workbench.models.base.architecture import Architecture
+    pass
 
 NAME = "behaviour.invariance"
 SHIFT, FILLER = "shift_agreement", "filler_agreement"
@@ -63,7 +63,7 @@ NO_NEUTRAL = "the task states no neutral symbol"
 NOT_ASKED = "the task asks nothing at this length"
 
 
-class Invariance(Measurement):
+class Invariance(MeasurementWithoutBatches):
     """Measure how often answers stay the same under shifted position ids, and under inserted neutral tokens.
 
     Args:
@@ -84,12 +84,6 @@ class Invariance(Measurement):
     offset_factors: Factors = (0.25, 1, 4)
     shift_factors: Factors = (0.5, 1, 4)
     filler_factors: Factors = (2, 4, 8)
-
-    def hooks(self, cfg: Architecture) -> list[str]:
-        return []
-
-    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        """Do nothing: this measurement makes its own forward passes in ``finish``."""
 
     def finish(self, study: Study) -> list[Row]:
         return [row for law in EVALUATION_LAWS for row in [*self._shifts(study, law), *self._fillers(study, law)]]
