@@ -128,7 +128,7 @@ class Drift(ResampledMeasurement):
             about="summary",
             formula="c · c′ / √((c · c)(c′ · c′))",
             where="c, c′: class means at both, less their mean",
-            controls=(controls.SHUFFLED, controls.HASHED, controls.UNTRAINED, controls.TOKEN, controls.TOKENS),
+            controls=controls.OF_STATE_CODES,
         ),
         Quantity(
             "settled_step",

@@ -87,7 +87,7 @@ class LengthCoupling(ResampledMeasurement):
             formula="(C(2N) + C(4N) + C(8N)) / 3, C(n) = |b(n) − a|^{2} / (|b(n)|^{2} + |a|^{2})",
             where="a, b(n): class means of the task state at trained lengths and at n, minus their mean at trained "
             "lengths",
-            controls=(controls.SHUFFLED, controls.HASHED, controls.UNTRAINED, controls.TOKEN, controls.TOKENS),
+            controls=controls.OF_STATE_CODES,
         ),
         Quantity(
             "length_coupling_in",
@@ -99,7 +99,7 @@ class LengthCoupling(ResampledMeasurement):
             about="summary",
             formula="mean of C(n) over n ≤ N, C(n) = |b(n) − a|^{2} / (|b(n)|^{2} + |a|^{2})",
             where="b(n), a: class means at n, and at the other trained lengths",
-            controls=(controls.SHUFFLED, controls.HASHED, controls.UNTRAINED, controls.TOKEN, controls.TOKENS),
+            controls=controls.OF_STATE_CODES,
         ),
         Quantity(
             "length_coupling_at",

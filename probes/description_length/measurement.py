@@ -55,7 +55,7 @@ class DescriptionLength(ResampledMeasurement):
             formula="L = L_{1} − Σ_{b > 1} log_{2} q_{b}(y_{b} | x_{b})",
             where="L_{1}: first block in the plain code, y_{b}: labels of block b, q_{b}: probe fitted on the blocks "
             "before; per sequence",
-            controls=(controls.SHUFFLED, controls.HASHED, controls.UNTRAINED, controls.TOKEN, controls.TOKENS),
+            controls=controls.OF_STATE_CODES,
         ),
         Quantity(
             "compression",
@@ -68,7 +68,7 @@ class DescriptionLength(ResampledMeasurement):
             about="summary",
             formula="L_{plain} / L",
             where="L: description_length",
-            controls=(controls.SHUFFLED, controls.HASHED, controls.UNTRAINED, controls.TOKEN, controls.TOKENS),
+            controls=controls.OF_STATE_CODES,
         ),
         Quantity(
             "logistic_accuracy",
@@ -80,7 +80,7 @@ class DescriptionLength(ResampledMeasurement):
             about="summary",
             formula="(1/C) Σ_{c} Pr[ŷ = c | y = c]",
             where="C: classes",
-            controls=(controls.SHUFFLED, controls.HASHED, controls.UNTRAINED, controls.TOKEN, controls.TOKENS),
+            controls=controls.OF_STATE_CODES,
         ),
     )
 

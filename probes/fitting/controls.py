@@ -26,6 +26,8 @@ UNTRAINED = UNTRAINED_MODEL
 TOKEN = "token_only"
 TOKENS = f"last_{WINDOW}_tokens"
 CONSTANT = "position_only"
+OF_STATE_CODES = (SHUFFLED, HASHED, UNTRAINED, TOKEN, TOKENS)
+"""The controls of quantities about the code of the task state."""
 
 
 def shuffled(y: Shaped[Tensor, "row *s"], rng: np.random.Generator) -> Shaped[Tensor, "row *s"]:

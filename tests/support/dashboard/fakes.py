@@ -329,85 +329,51 @@ def code(fake: Fake, concept: str, step: int, length: int, layer: int) -> float:
 
 def summary(fake: Fake, step: int, rng: np.random.Generator) -> Iterator[Row]:
     for layer in range(-1, LAYERS):
-        site = "blocks.0.hook_resid_pre" if layer < 0 else f"blocks.{layer}.hook_resid_post"
         for length in LENGTHS:
-            at: dict[str, Any] = {
-                "law": "matched",
-                "length": length,
-                "layer": layer,
-                "site": site,
-                "target": "output_summary",
-            }
             best = code(fake, "summary", step, length, layer)
             refit = min(1.0, best + 0.03)
-            for mode, value in (("transfer", best), ("recalibrated", best + 0.01), ("refit", refit)):
-                value = min(1.0, value + rng.normal(0, 0.008))
-                yield _row(
-                    fake,
-                    step,
-                    "probes.summary",
-                    value,
-                    0.015,
-                    quantity="summary_decodability",
-                    mode=mode,
-                    **at,
-                )
-            for control, base in (("shuffled_labels", 0.5), ("untrained", 0.6), ("token_only", 0.56)):
-                yield _row(
-                    fake,
-                    step,
-                    "probes.summary",
-                    base + rng.normal(0, 0.006),
-                    0.015,
-                    mode="refit",
-                    quantity="summary_decodability",
-                    control=control,
-                    **at,
-                )
+            modes = {"transfer": best, "recalibrated": best + 0.01, "refit": refit}
+            controls = {"shuffled_labels": 0.5, "untrained": 0.6, "token_only": 0.56}
+            at = _probed(length, layer, "output_summary")
+            yield from _probe_rows(fake, step, "summary", modes, 0.015, controls, at, rng)
             yield _row(fake, step, "probes.summary", refit - 0.6, 0.02, quantity="selectivity", mode="refit", **at)
 
 
 def position(fake: Fake, step: int, rng: np.random.Generator) -> Iterator[Row]:
     for layer in range(-1, LAYERS):
-        site = "blocks.0.hook_resid_pre" if layer < 0 else f"blocks.{layer}.hook_resid_post"
         for length in LENGTHS:
             for target in ("log_i", "i"):
-                at: dict[str, Any] = {
-                    "law": "matched",
-                    "length": length,
-                    "layer": layer,
-                    "site": site,
-                    "target": target,
-                }
                 best = code(fake, "position", step, length, layer) - 0.03 * (target == "i")
-                for mode, value in (
-                    ("transfer", best),
-                    ("recalibrated", best + 0.03),
-                    ("refit", best + 0.08),
-                ):
-                    value = min(1.0, value + rng.normal(0, 0.008))
-                    yield _row(
-                        fake,
-                        step,
-                        "probes.position",
-                        value,
-                        0.02,
-                        quantity="position_decodability",
-                        mode=mode,
-                        **at,
-                    )
-                for control, base in (("shuffled_labels", 0.0), ("untrained", 0.18), ("token_only", 0.02)):
-                    yield _row(
-                        fake,
-                        step,
-                        "probes.position",
-                        base + rng.normal(0, 0.006),
-                        0.015,
-                        mode="refit",
-                        quantity="position_decodability",
-                        control=control,
-                        **at,
-                    )
+                modes = {"transfer": best, "recalibrated": best + 0.03, "refit": best + 0.08}
+                controls = {"shuffled_labels": 0.0, "untrained": 0.18, "token_only": 0.02}
+                at = _probed(length, layer, target)
+                yield from _probe_rows(fake, step, "position", modes, 0.02, controls, at, rng)
+
+
+def _probed(length: int, layer: int, target: str) -> dict[str, Any]:
+    """Where a probe reads: after a block, -1 = before the first."""
+    site = "blocks.0.hook_resid_pre" if layer < 0 else f"blocks.{layer}.hook_resid_post"
+    return {"law": "matched", "length": length, "layer": layer, "site": site, "target": target}
+
+
+def _probe_rows(
+    fake: Fake,
+    step: int,
+    concept: str,
+    modes: Mapping[str, float],
+    width: float,
+    controls: Mapping[str, float],
+    at: Mapping[str, Any],
+    rng: np.random.Generator,
+) -> Iterator[Row]:
+    """Decodability of a concept in each mode, and its controls."""
+    name, quantity = f"probes.{concept}", f"{concept}_decodability"
+    for mode, value in modes.items():
+        value = min(1.0, value + rng.normal(0, 0.008))
+        yield _row(fake, step, name, value, width, quantity=quantity, mode=mode, **at)
+    for control, base in controls.items():
+        value = base + rng.normal(0, 0.006)
+        yield _row(fake, step, name, value, 0.015, mode="refit", quantity=quantity, control=control, **at)
 
 
 def hardmax(fake: Fake, step: int, rng: np.random.Generator) -> Iterator[Row]:

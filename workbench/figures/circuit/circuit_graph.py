@@ -62,7 +62,11 @@ def circuit_rows(frame: Frame, *, trained: float, step: int, length: int) -> Fra
     """The rows of :func:`circuit_graph`: of every connection and component, drawn or not, here and at N; controls."""
     rows = measured_connections(frame, step=step)
     shown = {nearest_measured(rows, length), nearest_measured(rows, trained)}
-    drops = rows.where(quantity=DROP, length=sorted(shown))
+    return with_controls(rows.where(quantity=DROP, length=sorted(shown)))
+
+
+def with_controls(drops: Frame) -> Frame:
+    """Return the drops of connections and components over length, then those of their random controls."""
     parts = (drops.where(control=control) for control in ("", RANDOM))
     return stack(tidy(part, list(map(str, part["target"])), "length") for part in parts)
 

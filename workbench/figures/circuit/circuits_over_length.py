@@ -17,6 +17,7 @@ from workbench.figures.circuit.circuit_graph import (
     largest_change,
     name_columns,
     size_of,
+    with_controls,
 )
 from workbench.figures.circuit.graph_layout import curve, places
 from workbench.figures.labels import dotted, multiple, proportion, whole
@@ -24,7 +25,6 @@ from workbench.figures.look import LIGHT, Look
 from workbench.figures.registry import figure
 from workbench.figures.rows.connection_effects import (
     DROP,
-    RANDOM,
     Effect,
     accuracy_there,
     effects_at,
@@ -34,7 +34,7 @@ from workbench.figures.rows.connection_effects import (
     strongest,
 )
 from workbench.figures.rows.frame import Frame
-from workbench.figures.rows.select_rows import run_name, stack, tidy, valued
+from workbench.figures.rows.select_rows import run_name, valued
 from workbench.figures.style.design_tokens import TOKENS
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.template import blank
@@ -91,9 +91,7 @@ def circuits_rows(frame: Frame, *, trained: float, step: int, effect: EffectUnit
     """The rows of :func:`circuits_over_length`: every connection and component at the drawn lengths, with controls."""
     rows = measured_connections(frame, step=step)
     lengths = [n for n in graph_lengths(rows, trained).values() if n is not None]
-    drops = rows.where(quantity=DROP if effect == "accuracy" else LOSS, length=lengths)
-    parts = (drops.where(control=control) for control in ("", RANDOM))
-    return stack(tidy(part, list(map(str, part["target"])), "length") for part in parts)
+    return with_controls(rows.where(quantity=DROP if effect == "accuracy" else LOSS, length=lengths))
 
 
 @figure(rows=circuits_rows)
