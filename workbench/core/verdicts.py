@@ -38,6 +38,7 @@ class VerdictKind:
         end: the end of that curve, where the glyph has a dot; None = no dot.
         dashed: whether that curve is dashed.
         at_length: for a verdict whose row has a length, the words around it, e.g. ``decays from`` 48 items ``on``.
+        card: the sentence on its card above the list of runs; "" for a verdict without a card.
     """
 
     word: str
@@ -48,6 +49,7 @@ class VerdictKind:
     end: tuple[float, float] | None = None
     dashed: bool = False
     at_length: tuple[str, str] | None = None
+    card: str = ""
 
 
 VERDICTS: dict[str, VerdictKind] = {
@@ -59,6 +61,7 @@ VERDICTS: dict[str, VerdictKind] = {
         ribbon="summary",
         curve="M1.5 6h11",
         end=(13.2, 6),
+        card=f"Accuracy stays high up to at least {HORIZON} \u00d7 N.",
     ),
     LENGTH_COUPLED: VerdictKind(
         "Length-coupled",
@@ -68,6 +71,7 @@ VERDICTS: dict[str, VerdictKind] = {
         ribbon="position",
         curve="M1.5 4h5c2.6 0 1.6 7.5 4.6 7.5h1.4",
         end=(13.2, 11.5),
+        card="Accuracy is high at trained lengths and falls beyond N.",
     ),
     NOT_FITTED: VerdictKind(
         "Not fitted",
@@ -78,6 +82,7 @@ VERDICTS: dict[str, VerdictKind] = {
         curve="M1.5 11.5h11",
         end=(13.2, 11.5),
         dashed=True,
+        card="Accuracy is too low at the trained lengths themselves.",
     ),
     UNDECIDED: VerdictKind(
         "Undecided",

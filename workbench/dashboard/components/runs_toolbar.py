@@ -9,7 +9,7 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import html
 
-from workbench.core.verdicts import LENGTH_COUPLED, NOT_FITTED, SCALE_ROBUST, WORDS
+from workbench.core.verdicts import VERDICTS, WORDS
 from workbench.dashboard.components.icons import chevron, glyph, icon
 from workbench.dashboard.state.cursor import slug
 from workbench.dashboard.state.filters import SEEDS, TIES, Filters
@@ -19,7 +19,7 @@ from workbench.tasks.known_tasks import task_label
 
 SELECTS = ("task.name",)
 """Settings that have a select of their own."""
-CHIPS = tuple(label for label in WORDS if label not in (SCALE_ROBUST, LENGTH_COUPLED, NOT_FITTED))
+CHIPS = tuple(label for label in WORDS if label not in VERDICTS or not VERDICTS[label].card)
 """Verdicts that have no card."""
 
 

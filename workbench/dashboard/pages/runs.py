@@ -13,7 +13,7 @@ from pydantic import Field
 
 from workbench.core.failures import isolated
 from workbench.core.thresholds import FITTED, FITTED_AT_TEXT, HORIZON, ROBUST
-from workbench.core.verdicts import LENGTH_COUPLED, NOT_FITTED, SCALE_ROBUST, WORDS
+from workbench.core.verdicts import VERDICTS, WORDS
 from workbench.dashboard.components.icons import icon
 from workbench.dashboard.components.page_frame import banner, command, problems
 from workbench.dashboard.components.runs_grid import grid
@@ -52,11 +52,7 @@ declare(
     }
 )
 
-CARDS = {
-    SCALE_ROBUST: f"Accuracy stays high up to at least {HORIZON} \u00d7 N.",
-    LENGTH_COUPLED: "Accuracy is high at trained lengths and falls beyond N.",
-    NOT_FITTED: "Accuracy is too low at the trained lengths themselves.",
-}
+CARDS = {label: kind.card for label, kind in VERDICTS.items() if kind.card}
 ASKING = "asking \u2026"
 """Stands where it is not known yet what theory expects."""
 
