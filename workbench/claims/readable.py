@@ -255,11 +255,16 @@ def conditions_text(claim: Claim) -> str:
 
 
 def observation_text(judgement: Judgement, rows: Sequence[Row]) -> str:
-    """The decisive numbers of a verdict, with quantities and cases in words."""
+    """Return the decisive numbers of a verdict, with quantities and cases in words."""
+    return observed_text(judgement.observation, rows)
+
+
+def observed_text(observation: str, rows: Sequence[Row]) -> str:
+    """Return a stored observation of a claim with the quantities and cases of its rows in words."""
     quantities = sorted({row.quantity for row in rows}, key=len, reverse=True)
     items = sorted({row.item for row in rows if row.item}, key=len, reverse=True)
-    if not quantities or not judgement.observation:
-        return judgement.observation
+    if not quantities or not observation:
+        return observation
     names, cases = ("|".join(map(re.escape, texts)) for texts in (quantities, items))
     where = f"(?: at ({cases}))?" if items else "()"
     pattern = rf"(?:(?<=^)|(?<=; ))({names}){where}(:| (?=[-\d]|inf|nan))"
@@ -268,7 +273,7 @@ def observation_text(judgement: Judgement, rows: Sequence[Row]) -> str:
         item = f" in the case `{item_text(match[2])}`" if match[2] else ""
         return f"{quantity_text(match[1])}{item}:{'' if match[3] == ':' else ' '}"
 
-    text = re.sub(pattern, replace, judgement.observation)
+    text = re.sub(pattern, replace, observation)
     text = re.sub(r"typical run (?=[-\d])", "median over seeds ", text)
     text = re.sub(r"typical runs (-?[\d.e+-]+) in (\d+ cases)", r"medians over seeds \1 in all \2", text)
     text = re.sub(r"typical runs (?=[-\d])", "medians over seeds ", text)
@@ -278,7 +283,14 @@ def observation_text(judgement: Judgement, rows: Sequence[Row]) -> str:
 
 REASONS = (
     (r"(\d+) of (\d+) fitted; (\d+) are needed", r"\1 of \2 seeds solve the trained lengths; \3 are needed"),
-    (r"(\d+) fitted seeds of some cells; (\d+) are needed", r"some settings have only \1 fitted seeds; \2 are needed"),
+    (
+        r"(\d+) fitted seeds of some cells; (\d+) are needed",
+        r"in some settings, the number of seeds that solve the trained lengths is only \1; \2 are needed",
+    ),
+    (
+        r"on the other side at error ([\d.]+), but not at ([\d.]+), as one of (\d+) parts must be",
+        r"evidence against the claim at error level \1, but not at \2, the level for each of its \3 conditions",
+    ),
     (r"\b1 more fitted seeds may decide", "1 more seed that solves the trained lengths may decide"),
     (r"more fitted seeds may decide", "more seeds that solve the trained lengths may decide"),
     (

@@ -25,7 +25,7 @@ def component_settings(component: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class StoredModel:
-    """What the ``model`` part of a config says. A config may leave out fields that have their usual value.
+    """The ``model`` part of a config. A config may leave out fields that have their usual value.
 
     Attributes:
         part: the ``model`` part of a run's config, as stored.

@@ -139,8 +139,9 @@ def test_the_command_says_what_a_dry_run_would_do(tmp_path: Path) -> None:
 def test_the_command_computes_a_claim_into_a_new_folder(tmp_path: Path) -> None:
     done = lengthlens("HE06", "--out", str(tmp_path))
     assert done.returncode == 0, done.stderr
-    assert "HE06   E     0.1      holds           rows 2 in 6 cases" in done.stdout
+    assert "HE06   E     0.1             holds\n" in done.stdout
+    assert "       observed: number of distinct rows of the communication matrix: 2 in all 6 cases\n" in done.stdout
     assert "HE06: computed now" in done.stdout
     assert read_evidence(tmp_path).keys() == {"HE06"}
-    assert "holds (settled with its numbers known)" in lengthlens("QB06", "--list").stdout
+    assert "holds (settings or thresholds chosen when its numbers were known)" in lengthlens("QB06", "--list").stdout
     assert lengthlens().stderr.startswith("error: name a suite or a claim")

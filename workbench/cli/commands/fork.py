@@ -104,10 +104,10 @@ def fork(
 ) -> None:
     """Continue the training of a run from a checkpoint, several times, each time on other training data.
 
-    Forks share the weights and the optimizer's state of the run at the step. From there on each has sequences and
-    lengths of its own. If they end alike, and runs with other seeds end differently, the outcome was decided by that
-    step. With --lengths, --curriculum or --set the forks also change the length distribution. Then forks without a
-    change, at the same step, are the control.
+    All forks start with the weights and the optimizer's state of the run at that step. From then on, each fork draws
+    its own sequences and lengths. If the forks end alike, and runs with other seeds end differently, the outcome was
+    decided by that step. With --lengths, --curriculum or --set the forks also change the length distribution. Compare
+    them with forks of the same step without a change.
 
     The new runs are called NAME-fork150-1, NAME-fork150-2 and so on. Up to the step they are bit-identical to RUN. If
     RUN was trained with --set training.keep_state_at=[150], forks begin at step 150. Otherwise they repeat the steps

@@ -45,10 +45,12 @@ def patch(
 ) -> None:
     """Measure which activations carry the answer, by activation patching at the last position.
 
-    Pairs of sequences with different right answers are drawn from the length-matched test set. One activation of the
-    first sequence is replaced by that of the second one. The table states how often the model then gives the right
-    answer of the second sequence. Nothing is stored; `lengthlens measure RUN --only circuits.interchange` stores
-    patching across lengths.
+    Each pair has two sequences of the length-matched test set with different right answers. One activation of the first
+    sequence is replaced by the same activation of the second sequence, the *donor*. The table states how often the
+    model then gives the right answer of the donor, and how often it did so before. A high share means that this
+    activation carries the answer.
+
+    No value is stored. To store patching between two lengths, run `lengthlens measure RUN --only circuits.interchange`.
     """
     from workbench.cli.options import integers
     from workbench.runs.run import Run
@@ -65,10 +67,11 @@ def patch(
         return
     print(
         f"{opened.name} at step {rows[0]['step']:,}, length-matched test set, at the last position of each sequence.\n"
-        "Pairs have different right answers. An activation that carries the answer moves it to that of the donor.\n"
+        "The two sequences of a pair have different right answers. One activation of the first is replaced by that of\n"
+        "the second, the donor. If it carries the answer, the model then gives the answer of the donor.\n"
     )
     print_columns(
-        ("length", "patched activation", "own answer", "before", "donor's answer", "before", "pairs"),
+        ("length", "patched activation", "own answer", "unpatched", "donor's answer", "unpatched", "pairs"),
         [
             (
                 f"{row['length']:,}",

@@ -47,7 +47,7 @@ def predict(
         ),
     ] = None,
     alphabet: Annotated[
-        str | None, typer.Option(help="List the symbols of the alphabet. Default: those in the expression.")
+        str | None, typer.Option(help="Use this alphabet: a list of symbols. Default: the symbols in the expression.")
     ] = None,
     positions: Annotated[
         list[str] | None,
@@ -89,7 +89,7 @@ def predict(
     """Print what theory predicts for a task or a regular language, and by which theorem.
 
     - *guaranteed*: the task is in the class of a theorem about length generalization.
-    - *expressible*: a model exists, by a theorem that is not about learning.
+    - *expressible*: a theorem shows that such a model exists, but not that training finds it.
     - *not expressible*: the task is outside the class of the theorem.
     - *open*: no theorem covers the case.
     - *not decided*: a decision procedure ended without an answer.
@@ -201,7 +201,8 @@ def tell(console: Console, said: Prediction) -> None:
         bins = " / ".join(f"{value:g}" for value in r.accuracy)
         facts.append(("published", f"accuracy {bins} % {r.where}; requested: {r.asked} ({r.source})"))
     for note in said.notes:
-        facts.append(("remark", f"{note.text} ({note.source}{'; from memory, not checked' if note.recalled else ''})"))
+        recalled = "; not yet compared with the paper" if note.recalled else ""
+        facts.append(("remark", f"{note.text} ({note.source}{recalled})"))
     for name, text in facts:
         if text:
             on_one_line(console, f"  {name:<9} {text}")

@@ -156,17 +156,19 @@ def _suites(out: Path) -> list[list[str]]:
     from workbench.claims.suites.registry import SUITES
 
     stored = read_verdicts(out, [claim for suite in SUITES.values() for claim in suite.claims])
-    rows = [["suite", "claims", "minutes", "verdicts", "about"]]
+    rows = [["suite", "claims", "minutes", "about", "verdicts"]]
     for suite in SUITES.values():
         labels = [stored[claim.id].verdict for claim in suite.claims]
         verdicts = ", ".join(f"{labels.count(label)} {label}" for label in LABELS if label in labels)
-        rows.append([suite.name, str(len(suite.claims)), f"{suite.minutes:.0f}", verdicts, suite.title])
+        rows.append([suite.name, str(len(suite.claims)), f"{suite.minutes:.0f}", suite.title, verdicts])
     return rows
 
 
 def _print_claims(names: Iterable[str], out: Path, as_json: bool, as_csv: bool) -> None:
     """Print the claims of some suites and ids: kind, cost, verdict, seeds on the claim's side, and its numbers."""
-    from workbench.claims.claims_table import read_verdicts
+    from workbench.claims.claim import KINDS
+    from workbench.claims.claims_table import current_evidence, read_evidence, read_verdicts
+    from workbench.claims.readable import observed_text, reason_text
     from workbench.cli.table_text import aligned
 
     claims = _named(names)
@@ -185,10 +187,24 @@ def _print_claims(names: Iterable[str], out: Path, as_json: bool, as_csv: bool) 
     ]
     if printed("reproduce", [OutputTable(CLAIMS, rows)], as_json, as_csv):
         return
-    columns = ("claim", "kind", "minutes", "verdict", "seeds", "observed")
-    texts = [{**row, "minutes": f"{row['minutes']:g}", "verdict": stored[str(row["claim"])].text} for row in rows]
-    for line in aligned([columns, *([str(row[name]) for name in columns] for row in texts)]):
+    evidence = read_evidence(out)
+    columns = ("claim", "kind", "minutes", "seeds", "verdict")
+    cells = [
+        (claim.id, claim.kind, f"{claim.minutes:g}", str(stored[claim.id].seeds), reason_text(stored[claim.id].text))
+        for _, claim in claims
+    ]
+    heading, *lines = aligned([columns, *cells])
+    print(heading)
+    for (_, claim), line in zip(claims, lines, strict=True):
         print(line)
+        current = current_evidence(claim, evidence)
+        observation = observed_text(stored[claim.id].observation, current.rows if current else ())
+        if observation:
+            print(f"       observed: {observation}")
+    kinds = dict.fromkeys(claim.kind for _, claim in claims)
+    print(f"kind: {'; '.join(f'{kind} is {KINDS[kind]}' for kind in kinds)}")
+    if any(stored[claim.id].seeds for _, claim in claims):
+        print("seeds: how many seeds support the claim, of those that solve the trained lengths")
 
 
 def _tell_seeds(claim: Claim, out: Path) -> None:

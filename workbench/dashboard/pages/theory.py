@@ -147,7 +147,7 @@ def prediction(run: RunView, said: Mapping[str, Any]) -> list[Any]:
     for one in said["reported"]:
         facts.append(("Published", published(run, one)))
     for note in said["notes"]:
-        recalled = "; from memory, not checked" if note["recalled"] else ""
+        recalled = "; not yet compared with the paper" if note["recalled"] else ""
         facts.append(("Remark", f"{note['text']} ({note['source']}{recalled})"))
     lead = [html.Strong(PREDICTIONS[said["verdict"]].meaning), f" ({said['verdict']}; {said['model']})."]
     return [

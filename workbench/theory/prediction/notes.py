@@ -1,6 +1,6 @@
 """Remarks of other theories and experiments on a task, each with its source.
 
-Remarks never change a verdict. Remarks that were written from memory, without their source, are marked as recalled.
+Remarks never change a verdict. Remarks that were not compared with their source are marked as recalled.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Note:
     Attributes:
         text: a clause.
         source: the source of the remark.
-        recalled: True if it was written from memory and not checked against the source.
+        recalled: True if the remark was not compared with the source.
     """
 
     text: str
@@ -30,6 +30,8 @@ CONJECTURE = Note(
     "conjecture: a task with a short RASP-L program that is valid at every length generalises in length", ZHOU
 )
 _SHORT = Note("has a short RASP-L program", ZHOU, recalled=True)
+_MODE = Note("has a short RASP-L program (mode in the authors' library ml-np-rasp)", ZHOU)
+_BINARY_MODE = Note("has a short RASP-L program (binary_mode in the authors' library ml-np-rasp)", ZHOU)
 _LONG = Note("the task in this form has no short RASP-L program", ZHOU, recalled=True)
 _SENSITIVE = Note(
     "the average sensitivity is n, the largest possible: transformers that compute such a task are in sharp minima "
@@ -47,8 +49,8 @@ _COUPLED = Note(
 )
 
 NOTES: Mapping[str, tuple[Note, ...]] = {
-    "majority": (CONJECTURE, _SHORT),
-    "most_frequent": (CONJECTURE, _SHORT),
+    "majority": (CONJECTURE, _BINARY_MODE),
+    "most_frequent": (CONJECTURE, _MODE),
     "sort": (CONJECTURE, _SHORT),
     "uf": (CONJECTURE, _SHORT),
     "nf": (CONJECTURE, _LONG),

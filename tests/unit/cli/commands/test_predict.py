@@ -55,8 +55,8 @@ def test_a_state_space_model_is_named_by_the_sign_of_its_gates() -> None:
     assert "has no position encoding" in output("parity", "--architecture", "ssm-signed", "--positions", "none")
 
 
-def test_notes_that_were_not_checked_say_so() -> None:
-    assert "from memory, not checked" in output("parity", "--positions", "none")
+def test_notes_that_were_not_compared_with_the_paper_say_so() -> None:
+    assert "not yet compared with the paper" in output("parity", "--positions", "none")
 
 
 @pytest.mark.parametrize(
