@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import re
 
+import pyarrow.parquet as pq
 import pytest
 
 from tests.support.places import ROOT
 from tests.support.scripts import script
-from workbench.claims.determinacy.cells import cell_named
+from workbench.claims.determinacy.cells import CELLS, CONSTANT, FORK_STEPS, cell_named
 from workbench.claims.determinacy.families import determinacy_at
+from workbench.claims.determinacy.statistics import Determinacy
 from workbench.claims.determinacy.study import FAMILY_FILE, StudyTable
 
 script("verdict_figures")
 FIGURES = script("determinacy_figures")
 STUDY = script("determinacy_study")
 PAGE = (ROOT / "docs" / "decided.md").read_text(encoding="utf-8")
+TEXT = " ".join(PAGE.split())
 TABLE = StudyTable.read(*FAMILY_FILE)
 
 
-def test_the_committed_figure_is_current() -> None:
-    name = "determinacy-by-step.svg"
+def at(cell: str, step: int, schedule: str = "cosine") -> Determinacy:
+    found = determinacy_at(TABLE.rows, cell_named(cell).with_schedule(schedule), step)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("name", ["determinacy-by-step.svg", "determinacy-forks.svg"])
+def test_the_committed_figure_is_current(name: str) -> None:
     assert (FIGURES.PICTURES / name).read_text(encoding="utf-8") == FIGURES.FIGURES[name](), (
         "python docs/determinacy_figures.py"
     )
@@ -38,29 +47,55 @@ def test_the_table_of_the_page_is_that_of_the_script() -> None:
         ("bounded_dyck_2-none", 300, "decided"),
         ("abd_bc-rotary", 150, "decided"),
         ("abd_bc-none", 150, "decided"),
-        ("flip_flop-rotary", 150, "too uniform"),
-        ("even_pairs-none", 150, "too uniform"),
+        ("dyck_1-none", 150, "undecided"),
     ],
 )
 def test_the_sentences_give_the_values_of_the_table(cell: str, step: int, label: str) -> None:
-    found = determinacy_at(TABLE.rows, cell_named(cell), step)
-    assert found is not None
+    found = at(cell, step)
     assert found.label == label
-    text = " ".join(PAGE.split())
-    if label == "too uniform":
-        assert f"differ in reach by a standard deviation of {found.spread:.2f} only" in text
-    else:
-        assert re.search(rf"{found.value:.2f} \[{found.low:.2f}, {found.high:.2f}\]", text)
+    assert re.search(rf"{found.value:.2f},? \[{found.low:.2f}, {found.high:.2f}\]", TEXT)
+
+
+def test_three_cells_are_too_uniform() -> None:
+    every = {cell.name: at(cell.name, 150) for cell in CELLS}
+    uniform = {name: found.spread for name, found in every.items() if found.label == "too uniform"}
+    assert set(uniform) == {"flip_flop-rotary", "even_pairs-none", "bounded_dyck_2-learned"}
+    assert {found.label for cell in uniform for found in map(at, [cell] * 4, FORK_STEPS)} == {"too uniform"}
+    assert f"standard deviation of {min(uniform.values()):.2f} to {max(uniform.values()):.2f}" in TEXT
+
+
+def test_less_is_decided_at_a_constant_rate() -> None:
+    """The two ranges at step 300, and how many cells are decided at step 400."""
+    cosine, constant = ([at(cell.name, 300, schedule) for cell in CONSTANT] for schedule in ("cosine", "constant"))
+    assert all(one.value > other.value for one, other in zip(cosine, constant, strict=True))
+    ranges = [(min(one.value for one in each), max(one.value for one in each)) for each in (constant, cosine)]
+    (a, b), (c, d) = ranges
+    assert f"{a:.2f} to {b:.2f}, against {c:.2f} to {d:.2f} with a falling rate" in TEXT
+    labels = [[at(cell.name, 400, schedule).label for cell in CONSTANT] for schedule in ("cosine", "constant")]
+    assert [each.count("decided") for each in labels] == [4, 1]
+
+
+def test_the_claims_have_the_values_of_the_page() -> None:
+    stored = {row["claim"]: row for row in pq.read_table(ROOT / "docs" / "claims" / "claims.parquet").to_pylist()}
+    assert stored["DF05"]["verdict"] == "holds"
+    (headline,) = stored["DF05"]["reduced"]
+    value, low, high = (f"{headline[name]:.2f}" for name in ("value", "low", "high"))
+    assert f"higher by {value} [{low}, {high}] (claim DF05)" in TEXT
+    assert stored["DF04"]["verdict"] == "undecided"
+    rows = {row["item"]: row for row in stored["DF04"]["reduced"]}
+    for name, words in (("bounded_dyck_2-none", "Their difference is"), ("abd_bc-none", "without positions it is")):
+        row = rows[name]
+        assert f"{words} {row['value']:.2f} [{row['low']:.2f}, {row['high']:.2f}]" in TEXT
+    assert f"only {rows['bounded_dyck_2-none']['entered']} seeds solve" in TEXT
 
 
 def test_what_lies_between_is_undecided_at_the_middle_steps() -> None:
-    labels = [determinacy_at(TABLE.rows, cell_named("abd_bc-none"), step).label for step in (200, 300, 400)]  # type: ignore[union-attr]
+    labels = [at("abd_bc-none", step).label for step in (200, 300, 400)]
     assert labels == ["undecided", "undecided", "decided"]
 
 
 def test_the_paper_states_the_same_two_values() -> None:
     paper = " ".join((ROOT / "paper" / "paper.md").read_text(encoding="utf-8").split())
     for cell in ("bounded_dyck_2-none", "abd_bc-rotary"):
-        found = determinacy_at(TABLE.rows, cell_named(cell), 150)
-        assert found is not None
+        found = at(cell, 150)
         assert f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]" in paper
