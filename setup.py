@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: the gallery goes into the wheel, and the index page gets whole addresses.
+"""What pyproject.toml cannot say: gallery and claims go into the wheel, and the index page gets whole addresses.
 
 Where the project is hosted is known to whoever releases it: LENGTHLENS_URL, e.g. https://HOST/OWNER/REPOSITORY, gives
 the links of the index page and turns the README's own links and pictures into addresses of the released version.
@@ -19,7 +19,9 @@ URL = os.environ.get("LENGTHLENS_URL", "").rstrip("/")
 
 
 class WithGallery(build_py):
-    """The packages, and beside them the runs that ship: ``workbench/gallery``."""
+    """The packages, and beside them what ships: the runs (``workbench/gallery``) and the tables of claims
+    (``workbench/published_claims``).
+    """
 
     def run(self):
         super().run()
@@ -27,6 +29,11 @@ class WithGallery(build_py):
             to = Path(self.build_lib) / "workbench" / "gallery"
             shutil.rmtree(to, ignore_errors=True)
             shutil.copytree(HERE / "checkpoints" / "gallery", to)
+            tables = Path(self.build_lib) / "workbench" / "published_claims"
+            shutil.rmtree(tables, ignore_errors=True)
+            tables.mkdir(parents=True)
+            for table in sorted((HERE / "docs" / "claims").glob("*.parquet")):
+                shutil.copy2(table, tables)
 
 
 def index_page(text, url=URL, version=VERSION):

@@ -29,7 +29,7 @@ def test_at_200_percent_the_pages_are_a_list_below_a_button(page: Any, address: 
     assert page.locator("#nav a:visible").all_inner_texts() == ["Glossary"], "where one is"
     page.click("#nav-toggle")
     has(page, "#nav-toggle", "aria-expanded", "true")
-    names = ["Runs", "Run", "Checkpoint", "Try it", "Compare", "Sweep", "Theory", "Glossary"]
+    names = ["Runs", "Run", "Checkpoint", "Try it", "Compare", "Sweep", "Theory", "Claims", "Glossary"]
     assert page.locator("#nav a:visible").all_inner_texts() == names
     page.keyboard.press("Escape")
     has(page, "#nav-toggle", "aria-expanded", "false")

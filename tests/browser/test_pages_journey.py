@@ -43,6 +43,7 @@ PAGES = {
     "compare": (COMPARE, "#cmp-heads-d-body.ready"),
     "sweep": ("/sweep", "#phase-body.ready"),
     "theory": ("/theory?run=majority-nope-s0", "#prediction dl"),
+    "claims": ("/claims", "#claim-details h2"),
     "glossary": ("/glossary", "#behaviour"),
 }
 VIEWS = {"configurations": (f"{COMPARE}&configs=flip_flop-rotary-s0", "#many-accuracy-body.ready")}

@@ -8,13 +8,10 @@ from typing import Any
 
 from workbench.claims.gate_horizon import gate_horizon_note
 from workbench.claims.readable import prediction_text
+from workbench.claims.similar_runs import Named, is_similar
 from workbench.claims.suites.registry import SUITES
-from workbench.claims.trained_cells import TrainedCell
 from workbench.core.failures import isolated
-from workbench.core.stored_model import StoredModel, component_name
 from workbench.theory.prediction import as_data
-
-Named = Mapping[str, Any] | str
 
 
 def describe(
@@ -64,16 +61,5 @@ def claims_about(
         {"claim": claim.id, "suite": suite.name, "prediction": prediction_text(claim), "source": claim.source}
         for suite in SUITES.values()
         for claim in suite.claims
-        if any(_alike(cell, task, parameters, positions, ids, architecture) for cell in claim.cells)
+        if any(is_similar(cell, task, parameters, positions, ids, architecture) for cell in claim.cells)
     ]
-
-
-def _alike(
-    cell: TrainedCell, task: str, parameters: Mapping[str, Any], positions: Named, ids: str, architecture: str
-) -> bool:
-    if cell.task != task or any(parameters.get(name) != value for name, value in cell.parameters.items()):
-        return False
-    model = StoredModel(cell.model)
-    if model.kind != architecture:
-        return False
-    return model.is_state_space or (model.positions, model.ids) == (component_name(positions), ids)

@@ -60,6 +60,8 @@ class Judgement:
             the interval.
         needs: the least number of further seeds (that solve the trained lengths) until the claim can be decided; 0 if
             unknown.
+        quantity: the quantity of the decisive number; "" without one.
+        item: the item of the decisive number; "" where the claim has one item.
     """
 
     verdict: Label
@@ -73,6 +75,8 @@ class Judgement:
     share: SeedShare | None = None
     cause: Cause = ""
     needs: int = 0
+    quantity: str = ""
+    item: str = ""
 
     @property
     def decided(self) -> bool:
@@ -139,6 +143,8 @@ def judge(claim: Claim, rows: Sequence[Row], complete: bool = True) -> Judgement
         decisive.share or min(shares, key=lambda share: share.on_side / share.seeds, default=None),
         worst.cause if worst is not None and worst.side == "open" else "",
         max((part.needs for part in parts), default=0) if verdict == UNDECIDED else 0,
+        decisive.condition.quantity,
+        decisive.item,
     )
 
 

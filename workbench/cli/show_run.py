@@ -32,8 +32,6 @@ from workbench.table.run_verdicts import last_verdict_of
 from workbench.tasks.known_tasks import task_label
 from workbench.tasks.presented.question_limit import question_limit
 
-FORK_SHARES = (0.3, 0.6)
-"""Shares of training at which a fork is suggested, as in the determinacy study."""
 UNJUDGED = "in parentheses: no part of the verdict, as the first or last N tokens may give the answer away"
 
 
@@ -211,14 +209,13 @@ def when_decided(console: Console, run: Run, folder: Path) -> None:
         run: the run; nothing is printed for a run that was not trained here, or is itself a fork.
         folder: the run as the user typed it.
     """
-    from workbench.claims.determinacy.of_run import determinacy_of_kind
+    from workbench.claims.determinacy.of_run import determinacy_of_kind, fork_steps
 
     if not run.trained_here or "fork" in run.config["training"] or not run.steps:
         return
     kind = determinacy_of_kind(run.config)
     what = "not known for this kind of run" if kind is None else kind.sentence
-    early, late = (min(run.steps, key=lambda step: abs(step - share * run.steps[-1])) for share in FORK_SHARES)
-    forks = ",".join(map(str, dict.fromkeys((early, late))))
+    forks = ",".join(map(str, fork_steps(run.steps)))
     line = f"when decided: {what}; fork it: lengthlens fork {folder} --at {forks} --children 3"
     console.print(f"  {line}", highlight=False, markup=False)
 

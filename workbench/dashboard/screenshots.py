@@ -30,6 +30,7 @@ SETTLED = (
     " && !document.querySelector('.state .bar') && document.querySelector('#page h1, #cursorbar')"
     " && !/fitting (probes|the )/.test(document.body.textContent)"
     " && !document.body.textContent.includes('Computing what theory')"
+    " && !document.body.textContent.includes('Reading the claims')"
     " && ![...document.querySelectorAll('.says')].some(e => e.textContent.includes('Working it out') || !e.textContent)"
 )
 """Whether everything on a page is drawn or states why it is not, except what is drawn only once it is in view."""

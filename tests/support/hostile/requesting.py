@@ -191,7 +191,9 @@ class Maker:
             draw.choice(self.lengths),
             f"{draw.randrange(2)}.{draw.randrange(4)}",
         )
-        path = draw.choice(["/", "/run", "/checkpoint", "/try", "/compare", "/sweep", "/theory", "/glossary"])
+        path = draw.choice(
+            ["/", "/run", "/checkpoint", "/try", "/compare", "/sweep", "/theory", "/claims", "/glossary"]
+        )
         extras = {
             "view": "attention",
             "sample": "0",

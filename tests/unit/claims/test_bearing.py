@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from workbench.claims.claims_about_run import _alike, claims_about, describe
+from workbench.claims.claims_about_run import claims_about, describe
 from workbench.claims.readable import prediction_text
+from workbench.claims.similar_runs import is_similar
 from workbench.claims.suites.registry import SUITES
 from workbench.claims.trained_cells import cell as make_cell
 
@@ -121,4 +122,4 @@ SCANS = make_cell("parity", "signed", 16, 10)
 def test_what_a_cell_and_a_run_must_have_in_common(
     one: Any, task: str, parameters: dict[str, Any], positions: Any, ids: str, architecture: str, said: bool
 ) -> None:
-    assert _alike(one, task, parameters, positions, ids, architecture) is said
+    assert is_similar(one, task, parameters, positions, ids, architecture) is said

@@ -311,6 +311,7 @@ OWN_LINKS = {
     ).lstrip("/"),
     "/sweep": "?quantity=behaviour|accuracy|matched||teacher_forced&x=task.name&y=seeds.init&step=1/2&len=2x&fix=&over=max",
     "/theory": "?run=majority-nope-s0&step=1000&len=100&layer=0&head=1&axis=length",
+    "/claims": "?suite=text&verdict=holds&paper=Huang+et+al.+2024&filter=tomita&claim=HF04",
     "/glossary": "?quantity=accuracy",
 }
 """A link to each page that is not under the bar, with every word that the page itself writes."""

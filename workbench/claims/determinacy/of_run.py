@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from workbench.claims.determinacy.cells import STEPS, StudyCell, planned_cells
 from workbench.claims.determinacy.families import determinacy_by_step
-from workbench.claims.determinacy.statistics import DECIDED, TOO_UNIFORM, Determinacy
+from workbench.claims.determinacy.statistics import DECIDED, DECIDED_FROM, TOO_UNIFORM, Determinacy
 from workbench.claims.determinacy.study import FAMILY_FILE, StudyTable
 from workbench.core.stored_model import TRANSFORMER, StoredModel
+
+FORK_SHARES = (0.3, 0.6)
+"""Shares of training at which forks are suggested, as in the determinacy study."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,45 @@ def determinacy_of_kind(config: Mapping[str, Any]) -> KindDeterminacy | None:
             found = determinacy_by_step(StudyTable.read(*FAMILY_FILE).rows, cell)
             return KindDeterminacy(cell, found) if found else None
     return None
+
+
+def fork_steps(steps: Sequence[int]) -> list[int]:
+    """Return the checkpoints nearest to :data:`FORK_SHARES` of training, each once.
+
+    Args:
+        steps: the steps of the run's checkpoints, ascending; at least one.
+    """
+    return list(dict.fromkeys(min(steps, key=lambda step: abs(step - share * steps[-1])) for share in FORK_SHARES))
+
+
+def decided_for_run(config: Mapping[str, Any], steps: Sequence[int]) -> dict[str, Any]:
+    """Return when runs of this kind are decided, as JSON for a page.
+
+    Args:
+        config: the run's config as stored.
+        steps: the steps of its checkpoints, ascending; at least one.
+
+    Returns:
+        ``forks`` (:func:`fork_steps`), ``of`` (the steps of the runs of the study), and ``kind``: None for a kind that
+        the study does not have. Otherwise it has ``sentence``, ``decided_from``, ``last_undecided``, ``threshold`` and
+        ``by_step``: ``step``, ``value``, ``low``, ``high``, ``label`` and ``families`` for each fork step.
+    """
+    kind, answer = determinacy_of_kind(config), {"forks": fork_steps(steps), "of": STEPS}
+    if kind is None:
+        return {**answer, "kind": None}
+    by_step = [
+        {
+            "step": step,
+            "value": result.value,
+            "low": result.low,
+            "high": result.high,
+            "label": result.label,
+            "families": result.families,
+        }
+        for step, result in sorted(kind.by_step.items())
+    ]
+    told = {"decided_from": kind.decided_from, "last_undecided": kind.last_undecided, "threshold": DECIDED_FROM}
+    return {**answer, "kind": {"sentence": kind.sentence, **told, "by_step": by_step}}
 
 
 def _same_kind(cell: StudyCell, config: Mapping[str, Any]) -> bool:

@@ -17,7 +17,7 @@ from workbench.figures.style.design_tokens import PERFORMANCE
 MOST_DRAWN = 60
 """Rows drawn at once; of more, only those on screen are, and the grid scrolls by itself."""
 
-_THEME = (
+THEME = (
     "themeQuartz.withParams({fontFamily:'Inter, system-ui, sans-serif',fontSize:13,headerFontSize:12,"
     "headerFontWeight:500,headerTextColor:'var(--ink3)',headerBackgroundColor:'var(--surface)',"
     "backgroundColor:'var(--surface)',foregroundColor:'var(--ink)',borderColor:'var(--line)',"
@@ -136,7 +136,7 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
             },
             getRowId="params.data.key || params.data.first || params.data.name",
             dashGridOptions={
-                "theme": {"function": _THEME},
+                "theme": {"function": THEME},
                 "rowHeight": 46,
                 "headerHeight": 52,
                 "animateRows": False,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from workbench.dashboard.pages import checkpoint, compare, glossary, run, runs, sweep, theory, try_it
+from workbench.dashboard.pages import checkpoint, claims, compare, glossary, run, runs, sweep, theory, try_it
 from workbench.dashboard.pages.base import Page
 
 PAGES: tuple[Page, ...] = tuple(
-    module.PAGE for module in (runs, run, checkpoint, try_it, compare, sweep, theory, glossary)
+    module.PAGE for module in (runs, run, checkpoint, try_it, compare, sweep, theory, claims, glossary)
 )
 
 

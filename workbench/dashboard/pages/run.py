@@ -20,6 +20,7 @@ from workbench.dashboard.panels import (
     panel_frame,
     panel_words,
     picture_panels,
+    when_decided,
     wrong_strings,
 )
 from workbench.dashboard.panels.callbacks import PARTS, browser, place, unless
@@ -116,6 +117,7 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
                     className="evidence",
                     hidden=not listed,
                 ),
+                when_decided.fold(run),
                 notes_panel.section(run),
             ],
             className="folds",
@@ -348,6 +350,7 @@ def connect(app: Dash, context: Context) -> None:
     circuit_row.connect(app, context)
     head_maps_panel.connect(app, context)
     picture_panels.connect(app, context)
+    when_decided.connect(app, context)
     _more(app, context)
     _ahead(app, context)
     _theory(app, context)

@@ -21,6 +21,7 @@ from workbench.dashboard.panels.render import plot
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Job
 from workbench.dashboard.server.worker_addresses import DESCRIBE
+from workbench.dashboard.state.claim_filters import ClaimFilters, write_claim_filters
 from workbench.dashboard.state.cursor import Notice, default_cursor
 from workbench.dashboard.state.request_values import Name, declare
 from workbench.dashboard.state.run_view import RunView
@@ -164,7 +165,8 @@ def claims(about: Sequence[Mapping[str, str]]) -> list[Any]:
     if not about:
         return []
     listed = [
-        html.Div([html.Dt(html.Code(one["claim"])), html.Dd(f"{one['prediction']} ({one['source']})")]) for one in about
+        html.Div([html.Dt(_claim_link(one["claim"])), html.Dd(f"{one['prediction']} ({one['source']})")])
+        for one in about
     ]
     command = f"lengthlens reproduce {' '.join(one['claim'] for one in about)}"
     return [
@@ -179,6 +181,11 @@ def claims(about: Sequence[Mapping[str, str]]) -> list[Any]:
             className="soft",
         ),
     ]
+
+
+def _claim_link(name: str) -> html.A:
+    """A claim's name, which leads to its numbers."""
+    return html.A(html.Code(name), href=write_claim_filters(ClaimFilters(claim=name)), **{"data-nav": "1"})
 
 
 def published(run: RunView, one: Mapping[str, Any]) -> str:

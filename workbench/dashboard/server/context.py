@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
+from workbench.dashboard.server.published_claims import PublishedClaims
 from workbench.dashboard.server.theory_lookup import Expectations
 from workbench.dashboard.server.worker import Worker
 from workbench.dashboard.state.store import Store
@@ -48,6 +49,7 @@ class Context:
         measurer: what measures on demand, which takes long.
         prefetch: draws what sliders will request next.
         expectations: what theory expects of the runs.
+        published_claims: the claims of papers with their verdicts.
     """
 
     store: Store
@@ -55,9 +57,11 @@ class Context:
     measurer: Worker = field(default_factory=Worker)
     prefetch: Prefetcher = field(default_factory=NoPrefetch)
     expectations: Expectations = field(init=False)
+    published_claims: PublishedClaims = field(init=False)
 
     def __post_init__(self) -> None:
         self.expectations = Expectations(self.worker)
+        self.published_claims = PublishedClaims(self.worker)
 
     def close(self) -> None:
         """End the processes; safe to call twice."""

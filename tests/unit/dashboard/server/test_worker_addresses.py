@@ -20,6 +20,8 @@ ARGUMENTS = {
     "FIND_WRONG_STRINGS": {"run_path", "step", "length", "law", "repair"},
     "DESCRIBE": {"task", "parameters", "positions", "ids", "source", "architecture", "model", "training"},
     "DESCRIBE_ALL": {"subjects"},
+    "PUBLISHED_CLAIMS": {"subjects"},
+    "DECIDED_FOR_RUN": {"config", "steps"},
 }
 """Some of what the dashboard hands over."""
 
