@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from workbench.models import HookedTransformer, ModelConfig
+from workbench.models.handmade.blank import without_weights
 from workbench.theory.limit_transformers.limit_heads import limit_heads
 from workbench.theory.limit_transformers.precision import (
     hardmax_weights,
@@ -34,10 +35,8 @@ def local_key_weight(m: float, keys: int, scaling: str) -> float:
         d_vocab=2, n_layers=1, d_model=2, n_heads=1, d_head=2, n_ctx=keys, d_vocab_out=2, attn_only=True,
         normalization_type=None, positions={"name": "limit", "period": 1, "locality": 1}, log_scaling=scaling,
     )  # fmt: skip
-    model = HookedTransformer(cfg).double()
+    model = without_weights(HookedTransformer(cfg).double())
     with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.zero_()
         model.blocks[0].attn.phi[0, 1] = m  # type: ignore[union-attr,operator,index]
         if keys <= FORWARD:
             tokens = torch.zeros(1, keys, dtype=torch.long)

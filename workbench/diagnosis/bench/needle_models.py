@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
 from torch.nn import functional as F
 
+from workbench.models.handmade.blank import blank
 from workbench.models.transformer.config import ModelConfig
 from workbench.models.transformer.model import HookedTransformer
 from workbench.tasks.base import BOS, Law, Task
@@ -142,11 +143,8 @@ class NeedleNumbers(BaseModel):
             d_vocab=7, d_vocab_out=2, n_layers=2, d_model=WIDTH, n_heads=1, d_head=4, d_mlp=2, n_ctx=self.n_ctx,
             positions=positions, act_fn="relu", normalization_type=None,
         )  # fmt: skip
-        model = HookedTransformer(cfg)
-        model.eval()
+        model = blank(cfg)
         with torch.no_grad():
-            for parameter in model.parameters():
-                parameter.zero_()
             weights = dict(model.named_parameters())
             self._embed(weights["embed.W_E"])
             if not self.lag_speed:

@@ -18,6 +18,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from workbench.diagnosis.bench.needle_models import LOGIT, TRAINED
+from workbench.models.handmade.blank import blank
 from workbench.models.transformer.config import ModelConfig
 from workbench.models.transformer.model import HookedTransformer
 from workbench.tasks.base import BOS, Law, Task
@@ -145,11 +146,8 @@ class ReaderNumbers(BaseModel):
             d_vocab=4 if self.marked else 3, d_vocab_out=2, n_layers=2, d_model=WIDE, n_heads=1, d_head=WIDTH, d_mlp=2,
             n_ctx=self.n_ctx, positions="learned", act_fn="relu", normalization_type=None,
         )  # fmt: skip
-        model = HookedTransformer(cfg)
-        model.eval()
+        model = blank(cfg)
         with torch.no_grad():
-            for parameter in model.parameters():
-                parameter.zero_()
             weights = dict(model.named_parameters())
             embedding = weights["embed.W_E"]
             embedding[:, ONE] = 1.0

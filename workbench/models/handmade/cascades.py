@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from workbench.models.handmade.blank import without_weights
 from workbench.models.ssm.config import SSMConfig
 from workbench.models.ssm.model import HookedSSM
 
@@ -109,10 +110,8 @@ def compile_cascade(cascade: Cascade) -> HookedSSM:
         d_model=len(features), d_inner=inner, d_state=1, d_conv=2, dt_rank=inner, n_ctx=1, normalization_type=None,
         gates="nonnegative",
     )  # fmt: skip
-    model = HookedSSM(cfg)
+    model = without_weights(HookedSSM(cfg))
     with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.zero_()
         model.embed.W_E[:, 0] = 1.0
         model.embed.W_E[:, 1 : 1 + len(cascade.tokens)] = torch.eye(len(cascade.tokens))
         for answer, name in enumerate(cascade.answers):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
+from workbench.models.handmade.blank import without_weights
 from workbench.models.ssm.config import SSMConfig
 from workbench.models.ssm.model import HookedSSM
 
@@ -61,10 +62,8 @@ def _one_layer(
         d_vocab=d_vocab, d_vocab_out=2, n_layers=1, d_model=d_vocab + 2, d_inner=inner, d_state=1, d_conv=1,
         dt_rank=1, n_ctx=1, normalization_type=None, gates=gates,
     )  # fmt: skip
-    model = HookedSSM(cfg)
+    model = without_weights(HookedSSM(cfg))
     with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.zero_()
         weights: dict[str, nn.Parameter] = {
             name.removeprefix("blocks.0.mixer."): p for name, p in model.named_parameters()
         }

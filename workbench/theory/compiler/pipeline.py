@@ -30,6 +30,7 @@ from torch import Tensor
 
 from workbench.core.suggest import nearest
 from workbench.models import HookedTransformer, ModelConfig
+from workbench.models.handmade.blank import without_weights
 from workbench.theory.compiler.error_budget import ErrorBudget, error_budget
 from workbench.theory.compiler.placement import BOS, ONE, Affine, Wiring
 from workbench.theory.crasp.parser import LARGEST_REACH
@@ -264,10 +265,8 @@ class _Assembly:
         return {"name": "limit", "period": self.wiring.period, "locality": max(offsets, default=0)}
 
     def model(self) -> HookedTransformer:
-        model = HookedTransformer(self.config())
+        model = without_weights(HookedTransformer(self.config()))
         with torch.no_grad():
-            for parameter in model.parameters():
-                parameter.zero_()
             self.embed(model)
             blocks: list[Any] = list(model.blocks)
             for layer, block in enumerate(blocks):
