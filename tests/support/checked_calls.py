@@ -18,6 +18,7 @@ from types import CodeType, FunctionType
 from typing import Any, get_args, get_type_hints
 
 import jaxtyping
+from beartype.roar import BeartypeException
 
 CALLS = 4
 """Of each function in each test that are checked."""
@@ -90,8 +91,25 @@ def checked_once(fn: Any, typechecker: Callable[[Any], Any]) -> Any:
     copy.__annotations__ = annotations
     checked = typechecker(copy)
     if any(has_array(annotation) for annotation in annotations.values()):
-        return JAXTYPED(checked, typechecker=None)
+        return without_note(JAXTYPED(checked, typechecker=None))
     return checked
+
+
+def without_note(fn: Any) -> Any:
+    """The function, whose own errors do not carry the note of jaxtyping on the sizes of arrays."""
+
+    @functools.wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return fn(*args, **kwargs)
+        except Exception as error:
+            if hasattr(error, "__notes__") and not isinstance(error, BeartypeException | jaxtyping.TypeCheckError):
+                error.__notes__ = [note for note in error.__notes__ if "`jaxtyping.jaxtyped` function" not in note]
+                if not error.__notes__:
+                    del error.__notes__
+            raise
+
+    return call
 
 
 def resolved(fn: Any, annotation: object) -> Any:

@@ -34,10 +34,10 @@ def test_the_readme_tells_first_and_later_kinds_apart_and_together() -> None:
     assert counts["not explained"] == 0
     for said in (
         f"in {share(first, entry).hits} of {share(first, entry).of} models (94 %; target 95 %, missed)",
-        f"named the right cause in {share(later, entry).hits} of {share(later, entry).of}, was undecided in "
-        f"{counts['cause undecided']}, and was wrong in {counts['wrong cause'] or 'none'}. Together these are "
-        f"{share(drawn, entry).hits} of {share(drawn, entry).of}.",
-        f"location was right in {share(drawn, site).hits} of {share(drawn, site).of}.",
+        f"Of these {share(later, entry).of}, the diagnosis named the right cause in {share(later, entry).hits}, a wrong "
+        f"cause in {counts['wrong cause'] or 'none'}, and was undecided in {counts['cause undecided']}. Together, the "
+        f"right cause was named in {share(drawn, entry).hits} of {share(drawn, entry).of} models.",
+        f"is known in {share(drawn, site).of} models and was named in {share(drawn, site).hits} of these.",
     ):
         assert said in readme, said
 

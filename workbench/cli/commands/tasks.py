@@ -57,7 +57,7 @@ def every(as_json: bool = False, as_csv: bool = False) -> None:
 
     from workbench.cli.table_text import aligned
     from workbench.cli.task_list import by_family, cells, entry, table
-    from workbench.tasks.known_tasks import CHECK_TITLES
+    from workbench.tasks.known_tasks import TITLES
     from workbench.tasks.registry import task_names
 
     entries = by_family([entry(name) for name in task_names()])
@@ -74,7 +74,7 @@ def every(as_json: bool = False, as_csv: bool = False) -> None:
         console.print(table(entries))
         console.print("Details of one task: [bold]lengthlens tasks NAME[/]. Train it: [bold]lengthlens train NAME[/].")
         return
-    rows = [(name, group, *cells(task), CHECK_TITLES.get(name, "")) for group, name, task in entries]
+    rows = [(name, group, *cells(task), TITLES.get(name, "")) for group, name, task in entries]
     print("\n".join(aligned(rows)))
 
 

@@ -45,7 +45,7 @@ class Scale:
         return cls(low - pad, high + pad, logarithmic)
 
     def at(self, value: float) -> float:
-        """The place of a value in percent of the axis, to two decimals."""
+        """The position of a value in percent of the axis, to two decimals."""
         place = math.log(value) if self.logarithmic else value
         share = (place - self.low) / (self.high - self.low)
         return round(100 * min(1.0, max(0.0, share)), 2)
@@ -65,7 +65,7 @@ def thresholds(part: Mapping[str, Any]) -> list[float]:
 
 
 def strip(part: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a cell of the table draws (``assets/js/claims.js``): places in percent, and a sentence."""
+    """Return what a cell of the table draws (``assets/js/claims.js``): positions in percent, and a sentence."""
     scale, rows = scale_of(part), part["rows"][:MOST_LINES]
     return {
         "dots": [
@@ -180,6 +180,6 @@ def _axis(scale: Scale, part: Mapping[str, Any]) -> html.Div:
     ticks = [html.Span(number(value), style={"left": f"{scale.at(value)}%"}) for value in values]
     scaled = " The axis is logarithmic." if scale.logarithmic else ""
     expected = any(row["expected"] is not None for row in part["rows"])
-    note = f"The bar is the expected value.{scaled}" if expected and not ticks else scaled.strip()
+    note = f"The thick line is the expected value.{scaled}" if expected and not ticks else scaled.strip()
     ends = [*ticks, *([html.Span(note, className="soft")] if note and not ticks else [])]
     return html.Div([html.Span(className="name"), html.Div(ends, className="ticks num")], className="axis")

@@ -252,7 +252,7 @@ def details_of(found: ClaimList, name: str) -> list[Any]:
 
 
 def verdict_chip(verdict: str) -> html.Span:
-    """Return the verdict on a claim as a label. It has no hue: hues say what a quantity depends on."""
+    """Return the verdict on a claim as a label. It has no hue: hues show what a quantity depends on."""
     return html.Span(verdict, className=f"chip claim-{slug(verdict)}")
 
 
