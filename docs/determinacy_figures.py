@@ -140,10 +140,10 @@ def forecast_figure() -> str:
     parts = [
         text(10, 24, "Does anything measured inside the trained lengths forecast how far a run reaches?", INK, "start",
              _heading(15)),
-        text(10, 44, "Each dot: the best feature of one kind of run at one step. Grey tick: the level below which the "
-             "best feature", GREY, "start"),
-        text(10, 62, "stays in 95 % of random labels. Filled: reach is decided at this step. Ring: above chance after "
-             "correction for all tests.", GREY, "start"),
+        text(10, 44, "Each dot: the best feature of one kind of run at one step (of four scores at the first step, of "
+             "eight later).", GREY, "start"),
+        text(10, 62, "Grey tick: 95 % of random labels stay below it. Filled: reach is decided. Ring: above chance "
+             "(corrected).", GREY, "start"),
     ]  # fmt: skip
     for tick in (0.0, 0.5, 1.0):
         parts.append(line(LEFT, down(tick), LEFT + across, down(tick), LIGHT))
@@ -155,7 +155,7 @@ def forecast_figure() -> str:
         left = LEFT + place * across / len(steps)
         for i, one in enumerate(own):
             parts += _forecast_mark(left + (i + 1) * across / len(steps) / (len(own) + 1.5), down, one)
-        name = "first step (4 scores)" if step == 0 else f"step {step} (8 features)"
+        name = "first step" if step == 0 else f"step {step}"
         parts.append(text(left + across / len(steps) / 2, top + height + 22, name, GREY))
     return picture(width, round(top + height + 40), "Best forecasts of reach against their chance level", parts)
 

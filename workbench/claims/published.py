@@ -166,7 +166,7 @@ def _parts(claim: Claim, rows: Sequence[Row], judgement: Judgement) -> list[_Par
         return [_Part(None, name, "", tuple(r for r in rows if r.quantity == name)) for name in _distinct(rows)]
     parts = []
     for condition in filter(None, conditions):
-        own = [row for row in rows if row.quantity == condition.quantity]
+        own = [row for row in rows if row.quantity == condition.quantity and row.has_value]
         items = list(dict.fromkeys(row.item for row in own if row.run))
         parts += [
             _Part(condition, condition.quantity, item, tuple(row for row in own if row.run and row.item == item))

@@ -11,6 +11,7 @@ from tests.support.places import ROOT
 from tests.support.scripts import script
 from workbench.claims.determinacy.cells import CELLS, CONSTANT, FORK_STEPS, cell_named
 from workbench.claims.determinacy.families import determinacy_at
+from workbench.claims.determinacy.forecast_rows import first_step_forecasts, forecasts_by_cell
 from workbench.claims.determinacy.statistics import Determinacy
 from workbench.claims.determinacy.study import FAMILY_FILE, StudyTable
 
@@ -28,7 +29,7 @@ def at(cell: str, step: int, schedule: str = "cosine") -> Determinacy:
     return found
 
 
-@pytest.mark.parametrize("name", ["determinacy-by-step.svg", "determinacy-forks.svg"])
+@pytest.mark.parametrize("name", ["determinacy-by-step.svg", "determinacy-forks.svg", "determinacy-forecasts.svg"])
 def test_the_committed_figure_is_current(name: str) -> None:
     assert (FIGURES.PICTURES / name).read_text(encoding="utf-8") == FIGURES.FIGURES[name](), (
         "python docs/determinacy_figures.py"
@@ -36,7 +37,8 @@ def test_the_committed_figure_is_current(name: str) -> None:
 
 
 def test_the_table_of_the_page_is_that_of_the_script() -> None:
-    lines = STUDY.determinacy_lines(TABLE)
+    forecasts = STUDY.forecast_lines(TABLE)
+    lines = [*STUDY.determinacy_lines(TABLE), *forecasts[: forecasts.index("")]]
     assert [line for line in PAGE.splitlines() if line.startswith("|")] == lines
 
 
@@ -92,6 +94,21 @@ def test_the_claims_have_the_values_of_the_page() -> None:
 def test_what_lies_between_is_undecided_at_the_middle_steps() -> None:
     labels = [at("abd_bc-none", step).label for step in (200, 300, 400)]
     assert labels == ["undecided", "undecided", "decided"]
+
+
+def test_two_forecasts_exceed_chance() -> None:
+    found = forecasts_by_cell(TABLE.rows)
+    assert found is not None
+    above = [one for one in found if one.p_holm < 0.05]
+    assert {(one.cell, one.schedule, one.feature, one.label, one.step) for one in above} == {
+        ("abd_bc-rotary", "cosine", "separation", "decided", step) for step in (150, 400)
+    }
+    first, second = (one.correlation for one in above)
+    assert f"by {first:.2f} at step 150 and by {second:.2f} at step 400" in TEXT
+    assert f"Of the other {len(found) - len(above)} cells and steps, none" in TEXT
+    scores = first_step_forecasts(TABLE.rows)
+    assert scores is not None
+    assert min(one.p_holm for one in scores) > 0.05
 
 
 def test_the_paper_states_the_same_two_values() -> None:
