@@ -34,7 +34,7 @@ def first_row(matrix: Float[Tensor, "row column"]) -> Float[Tensor, " row"]:
     return matrix[0]
 
 
-def of_an_unknown_name(value: NotImported, times: int) -> NotImported:  # type: ignore[name-defined]
+def of_an_unknown_name(value: NotImported, times: int) -> NotImported:  # type: ignore[name-defined]  # noqa: F821
     return value * times
 
 
