@@ -34,8 +34,11 @@ def first_row(matrix: Float[Tensor, "row column"]) -> Float[Tensor, " row"]:
     return matrix[0]
 
 
-def of_an_unknown_name(value: NotImported, times: int) -> NotImported:  # type: ignore[name-defined]  # noqa: F821
+def of_an_unknown_name(value: Any, times: int) -> Any:
     return value * times
+
+
+of_an_unknown_name.__annotations__ |= {"value": "NotImported", "return": "NotImported"}
 
 
 @dataclass(frozen=True)
