@@ -15,7 +15,7 @@ from workbench.core.canonical import key_of
 from workbench.core.failures import isolated
 from workbench.core.html_card import card, ends_of
 from workbench.core.names import UNTRAINED_RUNS
-from workbench.core.stored_model import StoredModel
+from workbench.core.stored_model import StoredModel, component_name
 from workbench.runs.errors import RunError
 from workbench.runs.referenced import how_to_relink, verify_folder, verify_names
 from workbench.storage.bounded import is_folder, sha256_of_file
@@ -502,6 +502,8 @@ def _no_run(path: str | os.PathLike[str]) -> str:
 
 
 def _model_name(model: Mapping[str, Any]) -> str:
-    """A model's architecture and positions, as its run states them."""
+    """A model's architecture and positions, as its run states them; None for what a damaged config lacks."""
     stored = StoredModel(model)
-    return f"{stored.architecture}, " + (f"{stored.gates} gates" if stored.gates else f"positions {stored.positions}")
+    if stored.is_state_space:
+        return f"{stored.architecture}, {model.get('gates')} gates"
+    return f"{stored.architecture}, positions {component_name(model.get('positions'))}"

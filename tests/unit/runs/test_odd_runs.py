@@ -97,7 +97,7 @@ def test_weights_that_are_not_here_are_not_looked_for(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("model", "name"), [
     ({"positions": "rotary"}, "transformer, positions rotary"), ({"positions": {"name": "limit", "period": 2}}, "transformer, positions limit"),
-    ({"architecture": "ssm", "gates": "signed", "positions": "none"}, "ssm, signed gates"), ({"architecture": "pretrained", "positions": "x"}, "pretrained, positions x"), ({}, "transformer, positions None"),
+    ({"architecture": "ssm", "gates": "signed", "positions": "none"}, "ssm, signed gates"), ({"architecture": "pretrained", "positions": "x"}, "pretrained, positions x"), ({}, "transformer, positions None"), ({"architecture": "ssm"}, "ssm, None gates"),
 ])  # fmt: skip
 def test_what_models_are_called(model: dict[str, Any], name: str, tmp_path: Path) -> None:
     assert repr(of(tmp_path, model=model)) == f"Run('r', {CONFIG['task']['name']}, {name})"
