@@ -5,7 +5,11 @@
   const cells = (window.dashAgGridComponentFunctions = window.dashAgGridComponentFunctions || {});
   let table = null;
   cells.ClaimText = function ({ data, api }) {
-    if (table !== api) { table = api; setTimeout(ready); }
+    if (table !== api) {
+      table = api;
+      setTimeout(ready);
+      api.addEventListener("selectionChanged", ({ source }) => { if (source === "api") ready(); });  // that of the link
+    }
     return h("div", { className: "claim-cell", title: data.prediction },
       h("span", { className: "claim-line" }, h("strong", null, data.claim), h("span", { className: "narrow chip " + data.slug }, data.verdict), h("span", { className: "soft" }, data.papers)),
       h("span", { className: "claim-text" }, data.prediction));
