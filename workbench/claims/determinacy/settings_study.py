@@ -8,6 +8,7 @@ run.
 from __future__ import annotations
 
 import multiprocessing
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
@@ -18,10 +19,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from workbench.claims.determinacy.cells import LONGEST, SOLVED, STEPS, TRAINED_MULTIPLES, StudyCell, cell_named
+from workbench.claims.determinacy.cells import LONGEST, SOLVED, STEPS, StudyCell, cell_named
 from workbench.claims.determinacy.forecasts import holm
 from workbench.claims.determinacy.stored_rows import read_rows, write_rows
-from workbench.claims.determinacy.study import reach_of, skills, use_one_thread
+from workbench.claims.determinacy.study import reach_lengths, reach_of, skills, trained_lengths, use_one_thread
 from workbench.core.reach import REACH_MULTIPLES
 
 if TYPE_CHECKING:
@@ -65,15 +66,18 @@ class Level:
             cell: the cell whose setting this level changes.
             seed: seed of the initial weights and of the data.
         """
-        changed = replace(cell, parameters={**cell.parameters, **(self.task or {})})
-        config = changed.config(seed)
-        model = type(config.model).model_validate(
-            {**config.model.model_dump(), "n_ctx": 10 * self.longest, **(self.model or {})}
-        )
+        from workbench.training.config import RunConfig
+
+        config = self._cell(cell).config(seed)
+        model = type(config.model).model_validate({**config.model.model_dump(), **(self.model or {})})
         training = type(config.training).model_validate(
             {**config.training.model_dump(), **self._curriculum(), **(self.training or {})}
         )
-        return config.model_copy(update={"model": model, "training": training})
+        return RunConfig(task=config.task, model=model, training=training, seeds=config.seeds)
+
+    def _cell(self, cell: StudyCell) -> StudyCell:
+        """The cell with the task and N of this level."""
+        return replace(cell, parameters={**cell.parameters, **(self.task or {})}, longest=self.longest)
 
     def _curriculum(self) -> dict[str, Any]:
         """The length distribution, if it is that of some lengths alone."""
@@ -86,13 +90,11 @@ class Level:
 
     def solved_lengths(self, cell: StudyCell) -> list[int]:
         """Return the trained lengths at which a run must solve the task."""
-        task = cell.make_task()
-        return list(self.lengths) or [task.next_length(round(m * self.longest)) for m in TRAINED_MULTIPLES]
+        return list(self.lengths) or trained_lengths(self._cell(cell))
 
     def reach_lengths(self, cell: StudyCell) -> list[int]:
         """Return the lengths at which reach is evaluated: the same multiples of this level's N."""
-        task = cell.make_task()
-        return [task.next_length(round(m * self.longest)) for m in REACH_MULTIPLES]
+        return reach_lengths(self._cell(cell))
 
 
 def _some_long(share: float) -> Level:
@@ -222,8 +224,6 @@ def run_settings_study(folder: Path, name: str, tell: Callable[[str], None], unt
 
 def _level_rows_before(until: float, cell: StudyCell, axis: str, name: str) -> list[dict[str, Any]]:
     """The rows of a level; none after a time."""
-    import time
-
     return level_rows(cell, axis, name) if time.time() < until else []
 
 
@@ -277,16 +277,15 @@ def axis_effects(rows: Sequence[Mapping[str, Any]]) -> list[AxisEffect]:
     of_level: dict[tuple[str, str, str], dict[int, Mapping[str, Any]]] = {}
     for row in rows:
         of_level.setdefault((row["cell"], row["axis"], row["level"]), {})[row["seed"]] = row
-    found = []
+    effects = []
     for axis in AXES:
         for cell in SETTINGS_CELLS:
             places = levels_of(cell, axis)
             runs = {name: of_level.get((cell.name, *place), {}) for name, place in places.items()}
             if runs and all(runs.values()):
-                found.append(_effect(cell.name, axis, runs))
-    tested = [one for one in found if not np.isnan(one.p)]
-    adjusted = dict(zip(map(id, tested), holm([one.p for one in tested]), strict=True)) if tested else {}
-    return [replace(one, p_holm=adjusted.get(id(one), one.p)) for one in found]
+                effects.append(_effect(cell.name, axis, runs))
+    adjusted = iter(holm([effect.p for effect in effects if not np.isnan(effect.p)]))
+    return [effect if np.isnan(effect.p) else replace(effect, p_holm=next(adjusted)) for effect in effects]
 
 
 def _effect(cell: str, axis: str, runs: Mapping[str, Mapping[int, Mapping[str, Any]]]) -> AxisEffect:

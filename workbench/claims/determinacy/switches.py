@@ -72,7 +72,7 @@ def switch_config(cell: StudyCell, direction: str, seed: int, fork: tuple[int, s
         seed: seed of the initial weights and of the data.
         fork: (step, kind) of a child: control or changed.
     """
-    from workbench.training.config import Seeds
+    from workbench.training.config import RunConfig, Seeds
     from workbench.training.curriculum import FewLong, Uniform
 
     short = Uniform(low=1, high=LONGEST)
@@ -83,7 +83,7 @@ def switch_config(cell: StudyCell, direction: str, seed: int, fork: tuple[int, s
     config = cell.config(seed)
     training = config.training.model_copy(update={"curriculum": after if changed else before})
     seeds = Seeds(init=seed, data=seed, data_from=pairs)
-    return config.model_copy(update={"training": training, "seeds": seeds})
+    return RunConfig(task=config.task, model=config.model, training=training, seeds=seeds)
 
 
 def cell_rows(cell: StudyCell) -> list[dict[str, Any]]:

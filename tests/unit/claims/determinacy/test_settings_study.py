@@ -38,6 +38,7 @@ def test_every_level_changes_one_setting_and_can_be_trained() -> None:
         assert why_not_stacked(configs) is None
         assert (configs[0] == cell.config(0)) == (axis == USUAL)
         assert configs[0].training.curriculum.possible(configs[0].task, 500)[-1] == level.longest
+        assert configs[0].as_json()["training"]["trained_length"] == level.longest
 
 
 def test_the_usual_level_is_trained_once() -> None:

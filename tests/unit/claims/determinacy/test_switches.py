@@ -100,4 +100,5 @@ def test_directions_and_cells_can_be_trained() -> None:
         for direction in DIRECTIONS:
             config = switch_config(cell, direction, 0)
             assert config.model.n_ctx > 4 * switches.LONG
+            assert config.as_json()["training"]["trained_length"] == (16 if direction == RESCUE else 32)
             assert torch.equal(training_batch(config, 0)[0].mask.any(1), torch.ones(32, dtype=torch.bool))
