@@ -46,8 +46,9 @@ MOST_RUNS = 6
 MOST_CHARTS = 4
 """Parts of a claim that are drawn at once; the others unfold."""
 ABOUT = (
-    "Papers on length generalization make these claims. Each claim is an experiment that you can run by its name. The "
-    "median over the seeds that solve the trained lengths decides a claim about training."
+    "Most of these claims are from papers on length generalization, and some are our own questions. Each claim is an "
+    "experiment that you can run by its name. The median over the seeds that solve the trained lengths decides a claim "
+    "about training."
 )
 
 
