@@ -21,8 +21,8 @@ from workbench.models.positions.named_config import Scheme, refuse_negative
 Queries = range | Sequence[int]
 """Indices on the position axis."""
 
-Turn = tuple[Float[Tensor, "#batch #pos 1 half"], Float[Tensor, "#batch #pos 1 half"]]
-"""Cosines and sines of the angles by which queries and keys are rotated."""
+Turn = tuple[Float[Tensor, "#batch #pos 1 d_head"], Float[Tensor, "#batch #pos 1 d_head"]]
+"""Cosines, and sines with the sign of their term, of the angles by which queries and keys are rotated."""
 
 
 @dataclass(frozen=True)

@@ -152,8 +152,8 @@ def test_rotary_scalings_slow_what_they_say() -> None:
     ids, d_head = torch.tensor([[3]]), 8
 
     def angles(**parameters: Any) -> torch.Tensor:
-        cos, sin = Rotary(**parameters).turn(ids, d_head, torch.float64)
-        return torch.atan2(sin, cos)[0, 0, 0]
+        cos, signed_sin = Rotary(**parameters).turn(ids, d_head, torch.float64)
+        return torch.atan2(signed_sin, cos)[0, 0, 0, d_head // 2 :]
 
     plain, linear = angles(base=100.0), angles(base=100.0, scaling="linear", factor=4.0)
     ntk = angles(base=100.0, scaling="ntk", factor=4.0)
