@@ -13,6 +13,7 @@ from workbench.models.base.architecture import SIZE, Architecture, unvalidated_s
 from workbench.models.base.other_device import _here, _there
 from workbench.models.errors import ArchitectureError
 from workbench.models.positions import ENCODINGS, PositionError
+from workbench.models.positions.encoding import Turn
 from workbench.models.positions.named_config import named
 from workbench.models.positions.rotary import Rotary
 from workbench.models.ssm.config import SSMConfig
@@ -89,10 +90,14 @@ def test_encodings_that_cannot_be(value: object, says: str) -> None:
         named(ENCODINGS, value)
 
 
+def upstream_tables(turn: Turn) -> list[torch.Tensor]:
+    """The tables of TransformerLens for a rotation: cosines and sines of all angles, each twice."""
+    return [part[0, :, 0, part.shape[-1] // 2 :].repeat(1, 2).float() for part in turn]
+
+
 def test_tables_of_another_library_must_be_its_own() -> None:
     own, ids = Rotary(base=100.0), torch.arange(6)[None]
-    turn = own.turn(ids, 4, torch.float64)
-    cos, sin = (part[0, :, 0].repeat(1, 2).float() for part in turn)
+    cos, sin = upstream_tables(own.turn(ids, 4, torch.float64))
     good = {"a.rotary_cos": cos, "a.rotary_sin": sin, "a.mask": torch.ones(2)}
     own.check_upstream_buffers(good, 4)
     for name, table in (
@@ -195,8 +200,8 @@ def test_rotary_settings_of_transformer_lens() -> None:
     with pytest.raises(PositionError, match="rotates"):
         Rotary.settings_of_upstream({"rotary_dim": 4, "d_head": 8})
     for encoding in Rotary.examples():
-        cos, sin = encoding.turn(torch.arange(30)[None], 8, torch.float64)
-        tables = {"rotary_cos": cos[0, :, 0].repeat(1, 2).float(), "rotary_sin": sin[0, :, 0].repeat(1, 2).float()}
+        cos, sin = upstream_tables(encoding.turn(torch.arange(30)[None], 8, torch.float64))
+        tables = {"rotary_cos": cos, "rotary_sin": sin}
         encoding.check_upstream_buffers(tables, 8)
         for name in tables:
             with pytest.raises(PositionError, match=f"{name}"):
