@@ -280,7 +280,8 @@ def variance_of_attention() -> list[Row]:
     note="the paper also has dictionary lookup, which is not tried. The mean gain is -0.11. Likely cause: with the "
     "norm 1,500 steps are too few. Accuracy at N is 0.84 to 0.91 with it, and 0.92 to 0.93 without. Tried: 3,000 steps "
     "with two seeds. At N it is 0.94 with the norm, and 0.93 and 0.94 without. At 8N it is 0.54 and 0.47 with the "
-    "norm, and 0.53 and 0.56 without",
+    "norm, and 0.53 and 0.56 without. On another processor one of the twelve runs ends at 0.86 in place of 0.84 at N, "
+    "and the lower end is -0.16",
 )
 def gains_of_norm_after_attention() -> list[Row]:
     """Return what a norm after attention adds to the accuracy on large sets."""

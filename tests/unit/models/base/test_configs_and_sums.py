@@ -90,8 +90,9 @@ def test_encodings_that_cannot_be(value: object, says: str) -> None:
         named(ENCODINGS, value)
 
 
-def upstream_tables(turn: Turn) -> list[torch.Tensor]:
+def upstream_tables(turn: Turn | None) -> list[torch.Tensor]:
     """The tables of TransformerLens for a rotation: cosines and sines of all angles, each twice."""
+    assert turn is not None
     return [part[0, :, 0, part.shape[-1] // 2 :].repeat(1, 2).float() for part in turn]
 
 
