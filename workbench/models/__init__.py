@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from workbench.core.lazy import face
 
 if TYPE_CHECKING:
+    from workbench.models.interop.bridge import to_bridge
     from workbench.models.interop.upstream_lens import to_upstream
     from workbench.models.positions.encoding import Encoding
     from workbench.models.positions.registry import ENCODINGS, make_encoding
@@ -25,6 +26,7 @@ __all__ = [
     "SSMConfig",
     "check_encoding",
     "make_encoding",
+    "to_bridge",
     "to_upstream",
 ]
 
@@ -39,6 +41,7 @@ __getattr__, __dir__ = face(
         "SSMConfig": "ssm.config",
         "check_encoding": "testing",
         "make_encoding": "positions.registry",
+        "to_bridge": "interop.bridge",
         "to_upstream": "interop.upstream_lens",
     },
 )

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from workbench.models.base.layers import affine, observed
 from workbench.models.base.lens_parts import HookPoint
-from workbench.models.positions.encoding import Turn
+from workbench.models.positions.encoding import Turn, float64_device
 from workbench.models.transformer.config import ModelConfig
 from workbench.models.transformer.kernels import attend
 from workbench.models.transformer.scores import ScoreInputs
@@ -35,6 +35,17 @@ class Places:
     turn: Turn | None = None
     log_keys: Float[Tensor, " pos"] | None = None
     shared: Mapping[str, Tensor] = field(default_factory=dict)
+
+
+def places(
+    cfg: ModelConfig, ids: Real[Tensor, "#batch pos"], dtype: torch.dtype, shared: Mapping[str, Tensor]
+) -> Places:
+    """The position data that all layers share, for these ids and the shared weights of the encoding."""
+    log_keys = None
+    if cfg.log_scaling != "none":
+        keys = torch.arange(1, ids.shape[1] + 1, device=float64_device(ids.device), dtype=torch.float64)
+        log_keys = keys.log().to(dtype).to(ids.device)
+    return Places(ids, cfg.positions.turn(ids, cfg.d_head, dtype), log_keys, shared)
 
 
 class Attention(nn.Module):

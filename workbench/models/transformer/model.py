@@ -15,8 +15,8 @@ from workbench.models.base.hooked import Hooked, ReturnType
 from workbench.models.base.layers import Embed, LayerNorm, TiedUnembed, Unembed, affine, observed
 from workbench.models.base.lens_interface import WithHeads
 from workbench.models.base.lens_parts import HookPoint
-from workbench.models.positions.encoding import float64_device, shared_of
-from workbench.models.transformer.attention import Attention, Places
+from workbench.models.positions.encoding import shared_of
+from workbench.models.transformer.attention import Attention, Places, places
 from workbench.models.transformer.config import ModelConfig
 from workbench.models.transformer.distinct_inputs import pairs
 from workbench.models.transformer.supervised_positions import SupervisedPositions, supervised_positions
@@ -218,12 +218,7 @@ class HookedTransformer(WithHeads, Hooked):
 
     def places(self, ids: Real[Tensor, "#batch pos"], dtype: torch.dtype) -> Places:
         """The position data that all layers share."""
-        turn = self.cfg.positions.turn(ids, self.cfg.d_head, dtype)
-        log_keys = None
-        if self.cfg.log_scaling != "none":
-            keys = torch.arange(1, ids.shape[1] + 1, device=float64_device(ids.device), dtype=torch.float64)
-            log_keys = keys.log().to(dtype).to(ids.device)
-        return Places(ids, turn, log_keys, shared_of(self))
+        return places(self.cfg, ids, dtype, shared_of(self))
 
     def ids_for(self, tokens: Tensor, position_ids: Tensor | None) -> Real[Tensor, "#batch pos"]:
         """The position ids of this forward pass, checked against the encoding."""
