@@ -277,7 +277,7 @@ def observed_text(observation: str, rows: Sequence[Row]) -> str:
     text = re.sub(r"typical run (?=[-\d])", "median over seeds ", text)
     text = re.sub(r"typical runs (-?[\d.e+-]+) in (\d+ cases)", r"medians over seeds \1 in all \2", text)
     text = re.sub(r"typical runs (?=[-\d])", "medians over seeds ", text)
-    text = re.sub(r"(?<=[:s] )(-?[\d.e+-]+ to -?[\d.e+-]+) in (\d+ cases)", r"from \1 in \2", text)
+    text = re.sub(r"(?<=[:s] )(-?[\d.,e+-]+ to -?[\d.,e+-]+) in (\d+ cases)", r"from \1 in \2", text)
     return re.sub(r": (-?[\d.e+-]+) in (\d+ cases)", r": \1 in all \2", text)
 
 

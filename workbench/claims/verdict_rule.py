@@ -309,9 +309,19 @@ def _fitted(entered: int, planned: int) -> str:
 
 
 # ---- in words ------------------------------------------------------------------------------------
+MOST_WHOLE = 2.0**53
+"""Below it, every whole number is a float and is written in full."""
+
+
 def number(value: float) -> str:
-    """Return a number as tables show it."""
-    return f"{value:.6g}"
+    """Return a number as tables show it: whole numbers in full, others with six digits.
+
+    Example:
+
+        >>> number(4096.0), number(2.0**24), number(1 / 3), number(1e300)
+        ('4,096', '16,777,216', '0.333333', '1e+300')
+    """
+    return f"{value:,.0f}" if abs(value) < MOST_WHOLE and value == round(value) else f"{value:.6g}"
 
 
 def _interval(low: float, high: float) -> str:

@@ -1,6 +1,7 @@
-"""The strip *Why* at the top of the Run page: the cause and its component, next to bars.
+"""The strip *Why* at the top of the Run page: why a run fails, or why it keeps working, next to bars.
 
 A bar is the share of the accuracy drop that an intervention recovers, with its interval and its control on one scale.
+For a run that keeps working, it is the share of sequences that follow a copied code of the task state.
 """
 
 from __future__ import annotations
@@ -11,38 +12,65 @@ from dash import html
 
 from workbench.core.names import NOT_EXPLAINED
 from workbench.core.thresholds import LEVEL_TEXT
-from workbench.core.verdicts import LENGTH_COUPLED
+from workbench.core.verdicts import LENGTH_COUPLED, SCALE_ROBUST
 from workbench.dashboard.components import prose
 from workbench.dashboard.components.page_frame import command
 from workbench.dashboard.state.run_description import headline_words
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import estimate, whole
+from workbench.figures.text.carried_across import CarriedAcross, carried_across
 from workbench.figures.text.cause import Cause, RecoveredShare, cause
 
 LOWEST, HIGHEST = -1.0, 1.5
 """Ends of the scale at most; a number beyond them is drawn at the end, and stands beside its bar."""
+WRONG_CONSTANT = "The same edit with a wrong constant"
+RANDOM_SUBSPACE = "The same edit with a random subspace of equal rank"
+"""What a control is, by the kind of edit."""
 UNNAMED = "No cause is named. "
 NOT_DIAGNOSED = "Not diagnosed at this step. To find the cause:"
 
 
 def strip(run: RunView, step: int) -> list[Any]:
-    """Return the children of the strip: cause and bars; a command, if a run fails and is not diagnosed; or nothing."""
+    """Return the children of the strip.
+
+    They are cause and bars, or what a robust run still reads past training; a command, if a run fails and is not
+    diagnosed; or nothing.
+    """
     since = _since(run, step)
+    carried = _carried(run, step) if run.brief.verdicts.get(step) == SCALE_ROBUST else None
     try:
         diagnosed = run.memo(("cause", step), lambda: cause(run.frame, step=step, longest=run.trained))
     except NotMeasured:
+        if carried is not None:
+            return _robust(carried, since)
         missing = run.brief.verdicts.get(step) == LENGTH_COUPLED
         ask = run.measuring(f" --only diagnosis --steps {step}")
         ways = [html.Div([NOT_DIAGNOSED, command(ask)], className="ways")] if missing else []
         return [_words([*since, *ways])] if since or ways else []
     named = bool(diagnosed.named["label"])
+    if carried is not None and not named:
+        return _robust(carried, since)
     words = prose.pieces(diagnosed.sentence)
     sentence = html.P(
         words if named else [html.Strong(UNNAMED), *words], className="cause-said" if named else "unnamed"
     )
     said = _words([sentence, *since, *_next(run, step, diagnosed)])
     return [said, *([bars(diagnosed)] if diagnosed.shares else [])]
+
+
+def _carried(run: RunView, step: int) -> CarriedAcross | None:
+    found: CarriedAcross | None = run.memo(
+        ("carried across", step), lambda: carried_across(run.frame, step=step, longest=run.trained)
+    )
+    return found
+
+
+def _robust(carried: CarriedAcross, since: list[Any]) -> list[html.Div]:
+    """What a robust run still reads past training, and how it was tested."""
+    result = html.P(prose.pieces(carried.result), className="cause-said")
+    evidence = html.P(prose.pieces(carried.evidence), className="unnamed")
+    return [_words([result, evidence, *since]), copied_code(carried)]
 
 
 def _next(run: RunView, step: int, diagnosed: Cause) -> list[Any]:
@@ -73,15 +101,28 @@ def _since(run: RunView, step: int) -> list[Any]:
 
 def bars(diagnosed: Cause) -> html.Div:
     """Return a bar for each share, the scale below them, and accuracy with and without the intervention."""
-    low, high = scale(diagnosed.shares)
     lengths = {row.share["length"] for row in diagnosed.shares}
-    rows = [_bar(share, low, high, len(lengths) > 1) for share in diagnosed.shares]
     at = f" at length {whole(min(lengths))}" if len(lengths) == 1 else ""
-    title = html.P(f"Share of the accuracy drop recovered{at}, with {LEVEL_TEXT} CI", className="caption")
+    title = f"Share of the accuracy drop recovered{at}, with {LEVEL_TEXT} CI"
+    accuracy = [html.P(prose.pieces(diagnosed.accuracy), className="soft")] if diagnosed.accuracy else []
+    return _bars(title, diagnosed.shares, WRONG_CONSTANT, accuracy)
+
+
+def copied_code(carried: CarriedAcross) -> html.Div:
+    """Return a bar for how often a copied code gives the copied answer, with its control."""
+    length = whole(carried.share["length"])
+    title = f"Share of sequences of length {length} that give the copied answer, with {LEVEL_TEXT} CI"
+    share = RecoveredShare("code of the task state", "", carried.share, carried.control)
+    return _bars(title, (share,), RANDOM_SUBSPACE, [])
+
+
+def _bars(title: str, shares: tuple[RecoveredShare, ...], control: str, below: list[Any]) -> html.Div:
+    low, high = scale(shares)
+    several = len({row.share["length"] for row in shares}) > 1
+    rows = [_bar(share, low, high, several, control) for share in shares]
     ends = [html.Span(str(end), style={"left": _percent(end, low, high)}) for end in (0, 1)]
     axis = html.Div([html.Span(), html.Div(ends, className="share-axis num"), html.Span()], className="share")
-    accuracy = [html.P(prose.pieces(diagnosed.accuracy), className="soft")] if diagnosed.accuracy else []
-    return html.Div([title, *rows, axis, *accuracy], className="cause-shares")
+    return html.Div([html.P(title, className="caption"), *rows, axis, *below], className="cause-shares")
 
 
 def scale(shares: tuple[RecoveredShare, ...]) -> tuple[float, float]:
@@ -101,7 +142,7 @@ def _span(first: float, last: float, low: float, high: float) -> dict[str, str]:
     return {"left": f"{left:.2f}%", "width": f"{right - left:.2f}%"}
 
 
-def _bar(share: RecoveredShare, low: float, high: float, several: bool) -> html.Div:
+def _bar(share: RecoveredShare, low: float, high: float, several: bool, control_said: str) -> html.Div:
     row, control = share.share, share.control
     value = float(row["value"])
     text = estimate(value, row["low"], row["high"])
@@ -119,6 +160,6 @@ def _bar(share: RecoveredShare, low: float, high: float, several: bool) -> html.
             html.I(className="tick", style={"left": _percent(float(control["value"]), low, high)}),
         ]
         against = estimate(float(control["value"]), control["low"], control["high"])
-        said.append(html.Span(f" control {against}", className="soft num", title="The same edit with a wrong constant"))
+        said.append(html.Span(f" control {against}", className="soft num", title=control_said))
     track = html.Div(drawn, className="share-track", role="img", **{"aria-label": f"{name}: {text}"})
     return html.Div([html.Span(name, className="share-name"), track, html.Span(said)], className="share")

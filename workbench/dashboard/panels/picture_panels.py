@@ -67,7 +67,7 @@ PICTURES: tuple[Panel, ...] = (
         figure="failure_anatomy",
         measurement="behaviour",
         quantities=("accuracy", "shortcut_agreement"),
-        about="Bars: share of right answers (dark) and wrong answers (light) from N on, matched left and challenge "
+        about="Bars: share of right answers (blue) and wrong answers (grey) from N on, matched left and challenge "
         f"right, with {LEVEL_TEXT} intervals. Markers: share of sequences on which the model is right exactly where a "
         "shortcut is; filled markers are shown to follow it, and one answer can agree with several shortcuts.",
     ),
@@ -81,7 +81,7 @@ PICTURES: tuple[Panel, ...] = (
         quantities=("restored_share", "harm_inside"),
         about="Each dot is an intervention: its cost at N (horizontal) and the share of the accuracy drop that it "
         f"recovers (vertical, {LEVEL_TEXT} intervals); diamonds are controls. In the shaded corner it recovers at "
-        f"least {NAMING_SHARE:g} and costs at most {MOST_COST:g}; the dark dot is the named cause.",
+        f"least {NAMING_SHARE:g} and costs at most {MOST_COST:g}; the name of the cause is bold.",
     ),
     Panel(
         id="attended-distance",
@@ -115,13 +115,13 @@ PICTURE_ROWS: dict[str, tuple[str, str, str]] = {
         "Over training",
         "When did each change happen?",
         "Left: each event lies between the last measured step without it and the first with it. Right: each cell is a "
-        "step and a length, with the matched test set above and the challenge test set below.",
+        "step and a length; in a halved cell, the matched test set is left and the challenge test set right.",
     ),
     "pictures-failure": (
         "Failure",
         "How does it fail, and what recovers accuracy?",
-        "Left: a bar is the share of right answers. A marker is the share of sequences in which the model answers as a "
-        "shortcut would. Right: a good intervention costs little at N and recovers much past N.",
+        "Left: a bar is the share of right answers. A marker is the share of sequences on which the model is right "
+        "exactly where a shortcut is. Right: a good intervention costs little at N and recovers much past N.",
     ),
     "pictures-inside": (
         "Inside",

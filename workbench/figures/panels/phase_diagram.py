@@ -17,6 +17,7 @@ from workbench.core.canonical import leaves
 from workbench.core.names import RUN_PARTS
 from workbench.core.verdicts import NOT_FITTED
 from workbench.figures.errors import NotApplicable, NotMeasured
+from workbench.figures.export.picture import text_width
 from workbench.figures.labels import magnitude, proportion, whole
 from workbench.figures.look import LIGHT, Look, Theme
 from workbench.figures.panels.phase_colours import (
@@ -44,7 +45,8 @@ from workbench.tasks.known_tasks import task_label
 
 REDUCTIONS = ("mean", "max", "min")
 """How several rows of one run (its layers and heads) become one value."""
-MARGIN = {"l": 132, "r": 84, "t": 10, "b": 66, "pad": 0}
+_BAR_GAP, _BAR = 8, 8
+"""Room between cells and colour bar, and its width, pixels."""
 _MOST_TEXT_CELLS = 240
 MOST_CELLS = 20_000
 """Cells of one diagram; each of more would be less than a pixel."""
@@ -219,11 +221,11 @@ def phase_diagram(
         },
         uirevision=f"phase/{x}/{y}",
     )
-    figure.update_layout(margin=MARGIN)
     add_ground(figure, figure.layout.xaxis.range, figure.layout.yaxis.range, look.theme)
     ends = scale.ends
     ticks = [ends[0], sum(ends) / 2, ends[1]]
     named = ["chance", "", number_format(top)] if scale.shares else [number_format(tick) for tick in ticks]
+    figure.update_layout(margin=_margin(figure.layout.yaxis.ticktext, named, look.size))
     figure.add_heatmap(
         x=list(range(len(columns))),
         y=list(range(len(lines))),
@@ -231,7 +233,7 @@ def phase_diagram(
         zmin=ends[0],
         zmax=ends[1],
         colorscale=plotly_scale(colours),
-        colorbar=colorbar(look, ticks, named),
+        colorbar=colorbar(look, ticks, named) | {"x": 1, "xpad": _BAR_GAP},
         hovertext=texts.astype(str),
         hoverinfo="text",
         hoverongaps=False,
@@ -263,6 +265,20 @@ def phase_diagram(
     if counted:
         figure.layout.meta["slice"] += f" \u00b7 {ROBUST_MARK} scale-robust runs at their step, of those with a verdict"
     return figure
+
+
+def _margin(lines: Sequence[str], bar: Sequence[str], size: int) -> dict[str, int]:
+    """The margins that the names of the vertical axis and the numbers of the colour bar need, pixels."""
+    left = max(text_width(part, size) for line in lines for part in line.split("<br>"))
+    right = max(text_width(tick, size) for tick in bar)
+    upright_title, gap = size + 10, 8
+    return {
+        "l": round(left) + upright_title + gap,
+        "r": _BAR_GAP + _BAR + round(right) + gap,
+        "t": 10,
+        "b": 66,
+        "pad": 0,
+    }
 
 
 def colour_range(values: NDArray[np.float64], low: float | None, high: float | None) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,8 @@ DIAGNOSIS, ANSWER_GAP = "diagnosis", "oracle_key_gap"
 WHOLE = "whole prefix"
 SMALLEST, LARGEST = 4.0, 13.0
 """Diameter of a dot without attention on the top keys, and of one with all of it, pixels."""
+WORDS_SHARE = 0.22
+"""Share of the upright axis that is added at its lower end for two lines of words."""
 Row = Mapping[str, Any]
 
 
@@ -104,7 +106,10 @@ def attended_distance(
     others, mine = (others, mine) if chosen else (series_of(distances), distances)
     lengths = frame.where(measurement=MEASUREMENT, quantity=DISTANCE, step=step).distinct("length")
     scale = Scale.of_counts(np.concatenate([numbers(distances["value"]), lengths.astype(float)]))
+    gaps = data.where(quantity=ANSWER_GAP)
     y_axis = scale.axis() | {"title": {"text": "tokens back"}}
+    if len(gaps):
+        y_axis["range"] = _with_room_below(y_axis["range"])
     drawing = line_plot(
         "length",
         run_axis("length", frame.distinct("length"), trained, look.theme),
@@ -134,11 +139,13 @@ def attended_distance(
         end = add_line(drawing, mine, "length", t["ink"], place=scale.place)
         _add_dots(drawing, mine, data.where(quantity=MASS), scale, look)
         labels.append((name, end, t["ink"], True))
-        _add_gaps(drawing, data.where(quantity=ANSWER_GAP), look)
+        _add_gaps(drawing, gaps, look)
     if others:
         labels.append(("other heads" if chosen else "heads", _middle(others, scale), t["ink3"], False))
     add_end_labels(drawing, labels, y_axis["range"], look.size)
-    add_training(drawing, trained, look, avoid=drawn_points(distances, "length", scale.place))
+    low, high = drawing.layout.yaxis.range
+    words = [(u_length(trained), low + at * (high - low)) for at in (0.05, WORDS_SHARE / 2, WORDS_SHARE) if len(gaps)]
+    add_training(drawing, trained, look, avoid=[*drawn_points(distances, "length", scale.place), *words])
     add_cursor(drawing, cursor, "length", look.theme)
     return drawing
 
@@ -148,6 +155,12 @@ def _share(frame: Frame, step: int) -> str:
     rows = frame.where(measurement=MEASUREMENT, quantity=DISTANCE, step=step)
     eps = setting_of(rows.row(0), "eps")
     return f"{100 * (1 - (0.05 if eps is None else eps)):g} %"
+
+
+def _with_room_below(ends: Sequence[float]) -> list[float]:
+    """The range of the upright axis, with room at its lower end for words that would cover points."""
+    low, high = ends
+    return [low - WORDS_SHARE * (high - low), high]
 
 
 def _middle(others: list[tuple[str, Frame]], scale: Scale) -> LineEnd | None:

@@ -94,7 +94,7 @@ def failure_anatomy(
     look: Look = LIGHT,
     cursor: Cursor | None = None,
 ) -> Drawing:
-    """Shares of right (lower, dark) and wrong answers (upper, light) from N on, and the agreement with each shortcut.
+    """Shares of right (lower, blue) and wrong answers (upper, grey) from N on, and the agreement with each shortcut.
 
     At each length the left bar is the matched test set and the right bar the challenge test set. A marker is the share
     of sequences on which the model is right exactly where a shortcut is right. It is filled if this share is shown to
@@ -142,7 +142,7 @@ def _empty(frame: Frame, right: Frame, agreement: Frame, kind: str, trained: flo
             "slice": dotted(
                 sample_size(smallest_n(right)),
                 "all sequences" if kind == ALL else f"only {kind}",
-                "dark: right answers",
+                "blue: right answers",
                 "pairs: matched, challenge",
                 compared,
             ),

@@ -112,7 +112,7 @@ def _empty(
     drawing = blank(
         look,
         column="length",
-        xaxis={"range": [left, right], "title": {"text": "cost at N (accuracy drop at the longest trained length)"}},
+        xaxis={"range": [left, right], "title": {"text": "cost at N (accuracy drop)"}},
         yaxis={
             "range": [low, high],
             "tickvals": [-1, -0.5, 0, 0.5, 1, 1.5],

@@ -51,7 +51,7 @@ from workbench.figures.rows.select_rows import nearest, stack, valued
 from workbench.figures.text.decodability_clauses import carried_clause, rail_carried
 from workbench.figures.text.diagnosis_sentence import diagnosis_sentence
 from workbench.figures.text.ssm_sentences import scan_text, without_attention
-from workbench.figures.text.strata_clauses import components, composed, follows, strata_clause, strata_sentence
+from workbench.figures.text.strata_clauses import components, composed, follows, strata_clause, strata_followed
 
 __all__ = [
     "Piece",
@@ -452,7 +452,7 @@ def _rail_behaviour(frame: Frame, step: int, trained: float | None) -> Pieces:
             plain("."),
         ]
     failed = _failed(frame, step)
-    further = [plain("."), *_followed(frame, failed, trained), *_strata(frame, step, trained)]
+    further = [plain("."), *_followed(frame, failed, trained), *strata_followed(frame, step, trained)]
     if failed is not None:
         kept: Pieces = (
             [] if missing(failed["low"]) else [count(failed, "low", ". Every tested length up to ", " passes")]
@@ -479,14 +479,6 @@ def _rail_behaviour(frame: Frame, step: int, trained: float | None) -> Pieces:
     known = trained is not None and verdict.get("reason") == NO_THRESHOLD
     predicted = predictor_clause(frame, step, trained or 0) if known else []
     return [plain(WORDS[str(verdict["label"])]), *_reason(verdict), *_more(verdict), *predicted, *further]
-
-
-def _strata(frame: Frame, step: int, trained: float | None) -> Pieces:
-    """What hard strata add, as sentences; of a mixture each component."""
-    each = components(frame, step)
-    if each:
-        return [plain(" Components: "), *each, plain(".")]
-    return strata_sentence(frame, step, float("nan") if trained is None else trained)
 
 
 def _followed(frame: Frame, failed: Row | None, trained: float | None) -> Pieces:

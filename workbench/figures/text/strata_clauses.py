@@ -14,7 +14,7 @@ from workbench.core.thresholds import FOLLOWED
 from workbench.core.verdicts import STRATA, StratumKind
 from workbench.figures.labels import Piece, whole
 from workbench.figures.panels.accuracy import MEASUREMENT
-from workbench.figures.rows.claims import RUN, Cite, Claim, capital, cite, count, estimate, note, plain
+from workbench.figures.rows.claims import RUN, Cite, Claim, cite, count, estimate, note, plain
 from workbench.figures.rows.composition import component_name, composition, differs, trained_composition
 from workbench.figures.rows.frame import Frame, missing, present
 from workbench.figures.rows.select_rows import valued
@@ -114,21 +114,18 @@ def strata_clause(frame: Frame, step: int) -> Pieces:
     return _sentence(row, each_stratum(frame, step))
 
 
-def strata_sentence(frame: Frame, step: int, trained: float) -> Pieces:
-    """Return the result on hard inputs as a sentence, and which shortcut the model follows on them; empty without
-    rows.
+def strata_followed(frame: Frame, step: int, trained: float | None) -> Pieces:
+    """Return which shortcut the model follows on the hard inputs that fail, as a sentence; empty where none is shown.
+
+    The accuracy on these inputs is in the sentence of the verdict.
     """
     row, strata = together(frame, step), each_stratum(frame, step)
-    if row is None:
+    worst = None if row is None else worst_of(row, strata)
+    if row is None or worst is None or trained is None or row["label"] != "fail":
         return []
-    first, *rest = _sentence(row, strata)
-    made: Pieces = [plain(" "), capital(first), *rest, plain(".")]
-    worst = worst_of(row, strata)
-    if worst is not None and row["label"] == "fail":
-        followed = follows(frame, worst, str(worst["target"]), trained)
-        there = count(worst, "length", " There, at length ", ", it is ")
-        made += [there, *followed, plain(".")] if followed else []
-    return made
+    followed = follows(frame, worst, str(worst["target"]), trained)
+    inputs = [plain(f" On {kind_of(row)} ("), name_of(worst), count(worst, "length", ") of length ", _test_set(worst))]
+    return [*inputs, plain(", it is "), *followed, plain(".")] if followed else []
 
 
 def worst_of(row: Row, strata: list[Row]) -> Row | None:
@@ -191,8 +188,12 @@ def _sentence(row: Row, strata: list[Row]) -> Pieces:
 
 def _cell(row: Row) -> Pieces:
     """``0.42 [0.34, 0.51] over 4 distinct sequences at length 187 on the challenge test set``."""
-    under = "" if row["law"] == "matched" else f" on the {row['law']} test set"
-    return [*estimate(row), *repeats(row, " "), count(row, "length", " at length ", under)]
+    return [*estimate(row), *repeats(row, " "), count(row, "length", " at length ", _test_set(row))]
+
+
+def _test_set(row: Row) -> str:
+    """The test set of a cell, if it is not the matched one."""
+    return "" if row["law"] == "matched" else f" on the {row['law']} test set"
 
 
 def _among(row: Row, before: str) -> Claim:

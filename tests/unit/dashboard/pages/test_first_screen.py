@@ -6,11 +6,14 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import pandas as pd
 import pytest
 from dash import html
 
+from tests.support.cited import unfounded
 from tests.support.dashboard.answers import texts
 from tests.support.dashboard.claims import NAMES, gallery, of_run, rows, view_of  # noqa: F401 - fixtures
+from workbench.core.verdicts import SCALE_ROBUST
 from workbench.dashboard.components import prose
 from workbench.dashboard.components.cursorbar import NAME_END, run_select
 from workbench.dashboard.panels import cause_strip, evidence_chips, wrong_strings
@@ -21,9 +24,12 @@ from workbench.dashboard.state.cursor import Cursor, default_cursor
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import estimate
 from workbench.figures.rows.diagnosis_rows import named_entry
+from workbench.figures.rows.frame import Frame
+from workbench.figures.text.carried_across import carried_across
 from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
 from workbench.figures.text.evidence import evidence
 from workbench.figures.text.headline import headline
+from workbench.table.schema import FIELDS, row
 
 FAILS = "flip_flop_rotary_s0"
 
@@ -65,6 +71,9 @@ def test_the_strip_names_the_cause_of_the_row_why_and_draws_its_numbers(gallery:
         except NotMeasured:
             assert not parts(shown, "share-track")
             continue
+        if not named["label"] and parts(shown, "cause-said"):
+            assert run.brief.verdicts[step] == SCALE_ROBUST, "what a robust run reads: the test below"
+            continue
         full = told(diagnosis_sentence(run.frame, step=step, longest=run.trained))
         (sentence,) = parts(shown, "cause-said") or parts(shown, "unnamed")
         words = texts(sentence).replace(" ", "").removeprefix("Nocauseisnamed.")
@@ -75,6 +84,41 @@ def test_the_strip_names_the_cause_of_the_row_why_and_draws_its_numbers(gallery:
         for track in tracks:
             number = getattr(track, "aria-label").rpartition(": ")[2]
             assert number.replace(" ", "") in full.replace(" ", ""), "every bar is a share that the sentence names"
+
+
+@pytest.mark.parametrize("name", ["majority_nope_s0", "compiled/majority"])
+def test_the_strip_of_a_robust_run_states_what_longer_prefixes_read(gallery: Context, name: str) -> None:
+    run = view_of(gallery, name)
+    step = default_cursor(run).step
+    at = {"quantity": "subspace_interchange_accuracy", "step": step, "length": 249, "layer": 0, "mode": "from 31"}
+    copied, control = (run.frame.where(law="matched", control=kind, **at).row(0) for kind in ("", "random subspace"))
+    shown = cause_strip.strip(run, step)
+    assert within("At length 249 (8 N), the model reads the task state in the code of length 31.", shown)
+    (track,) = parts(shown, "share-track")
+    numbers = [estimate(one["value"], one["low"], one["high"]) for one in (copied, control)]
+    assert getattr(track, "aria-label").endswith(f": {numbers[0]}")
+    for number in numbers:
+        assert within(number, shown)
+    assert not within("No cause is named", shown)
+    carried = carried_across(run.frame, step=step, longest=run.trained)
+    assert carried is not None
+    assert unfounded([*carried.result, *carried.evidence], run.frame, run.trained) == []
+
+
+def test_a_code_that_is_not_shown_to_be_read_is_not_named() -> None:
+    where = {"measurement": "circuits.interchange", "quantity": "subspace_interchange_accuracy", "law": "matched"}
+    at = {"run": "r", "step": 7, "length": 64, "mode": "from 32", "note": "rank 1 of 8", "n": 64, **where}
+
+    def found(low: float, control_high: float, **more: Any) -> bool:
+        copied = row(**{**at, "layer": 0, "value": low + 0.1, "low": low, "high": low + 0.2, **more})
+        control = {"control": "random subspace", "value": 0.1, "low": 0.0, "high": control_high}
+        rows = pd.DataFrame([copied, row(**{**at, "layer": 0, **control})], columns=list(FIELDS))
+        return carried_across(Frame.of(rows), step=7, longest=32) is not None
+
+    assert found(0.6, 0.2)
+    assert not found(0.4, 0.2), "the copied answer does not follow more often than not"
+    assert not found(0.6, 0.7), "the control does nearly as much"
+    assert not found(0.6, 0.2, mode="from 64"), "within one length"
 
 
 def test_bar_interval_and_control_stand_where_their_numbers_do(gallery: Context) -> None:
@@ -100,8 +144,8 @@ def test_bar_interval_and_control_stand_where_their_numbers_do(gallery: Context)
     widths = [one["width"] for one in ends if "width" in one]
     spans = [share["value"], share["high"] - share["low"], control["high"] - control["low"]]
     assert widths == pytest.approx([100 * span / (high - low) for span in spans], abs=0.02)
-    for row in (share, control):
-        assert within(estimate(row["value"], row["low"], row["high"]), shown)
+    for numbers in (share, control):
+        assert within(estimate(numbers["value"], numbers["low"], numbers["high"]), shown)
     assert within("The verdict has been the same since step 800 (last different verdict: step 70).", shown)
     assert within("Try one sequence with ids interpolated", shown)
     assert within(f"lengthlens prescribe {run.typed_path}", shown)

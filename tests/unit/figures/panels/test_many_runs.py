@@ -310,6 +310,16 @@ def test_120_runs_have_120_dots() -> None:
     assert len(set(zip(dots.x, dots.y, strict=True))) == 120, "none hides another"
 
 
+def test_the_margins_are_as_wide_as_the_names_beside_the_cells() -> None:
+    """At 390 pixels a fixed margin for long names leaves too little room for the cells."""
+    made = rows([accuracy(run, 10, 10, 0.5) for run in "ab"])
+    many = {run: {"task": {"name": f"a long name {run}"}, "model": {"d": 1}, "seeds": {"init": 1}} for run in "ab"}
+    given = {"x": "model.d", "length": 10, "low": 0.0, "high": 1.0}
+    short, long = (figures.phase_diagram(made, many, y=axis, **given) for axis in ("seeds.init", "task.name"))
+    assert short.layout.margin.l < 50 < 70 < long.layout.margin.l < 132
+    assert short.layout.margin.r < 60
+
+
 def test_a_share_of_training_is_each_runs_own() -> None:
     """Of 100 and of 1,000 steps a quarter is 25 and 260; c has nothing within a quarter of it, and does not count."""
     steps = {"a": (0, 25, 50, 100), "b": (0, 260, 500, 1000), "c": (0, 10, 100)}

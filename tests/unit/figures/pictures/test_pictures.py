@@ -287,3 +287,16 @@ def test_the_anatomy_is_of_the_hard_inputs_that_fail() -> None:
     figure, rows = drawn("failure_anatomy", MAJORITY)
     assert "only lead 1" in figure.layout.meta["slice"]
     assert set(rows["quantity"]) == {"stratum_accuracy", "shortcut_agreement"}
+
+
+def test_the_words_on_the_answers_key_stand_below_all_points() -> None:
+    """On a phone these words are nearly as wide as the plot: at the height of the first points they would cover them."""
+    figure, _ = drawn("attended_distance", FLIP_FLOP)
+    (words,) = [one for one in figure.layout.annotations if one.name == "answer's key"]
+    low, high = figure.layout.yaxis.range
+    lowest = min(float(np.nanmin(np.asarray(trace.y, float))) for trace in figure.data if trace.y is not None)
+    pixels = 200 * (lowest - low) / (high - low)
+    (trained,) = [one for one in figure.layout.annotations if str(one.text).startswith("trained")]
+    assert words.y == low
+    assert trained.y - low > 0.25 * (high - low), "the name of N keeps away from them"
+    assert pixels > 2 * 1.3 * words.font.size + 2, "two lines fit below the lowest point in a plot of 200 pixels"
