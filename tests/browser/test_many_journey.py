@@ -129,17 +129,21 @@ def test_a_figure_for_a_paper_has_the_size_of_its_column_and_its_fonts_inside(pa
     name, svg = saved("SVG, 3.25 in")
     assert name == "majority-nope-s0-accuracy-length-single.svg"
     drawn_here = ElementTree.fromstring(svg)
-    assert (drawn_here.get("width"), drawn_here.get("viewBox")) == ("3.25in", "0 0 312 234")
+    lines = svg.count(b'font-size="9"')
+    assert (drawn_here.get("width"), drawn_here.get("viewBox")) == ("3.25in", f"0 0 312 {234 + 12 * lines}")
+    assert lines
+    assert re.search(rb">majority-nope-s0 \xc2\xb7 step [\d,]+ \xc2\xb7 n = ", svg)
     assert svg.count(b"src:url(data:font/woff2;base64,") == 2
     assert b">Accuracy</text>" in svg
     assert b"prefix length, \xc3\x97 trained" in svg
     name, png = saved("PNG, 6.75 in")
-    assert struct.unpack(">2I", png[16:24]) == (4050, 2031)  # 600 a printed inch; 307 + 18 pixels of 96 an inch high
+    assert struct.unpack(">2I", png[16:24]) == (4050, 2106)  # 600 a printed inch; 307 + 18 + 12 pixels of 96 an inch high
     name, pdf = saved("PDF, 3.25 in")
     assert name == "majority-nope-s0-accuracy-length-single.pdf"
     streams = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf, re.DOTALL)
     text = pdf + b"".join(zlib.decompress(one) for one in streams if one.startswith(b"x"))
-    assert re.search(rb"/MediaBox ?\[0 0 234 175\.\d+\]", text), "3.25 inches of 72 points"
+    high = 175.5 + 9 * lines
+    assert re.search(rb"/MediaBox ?\[0 0 234 %d\.\d+\]" % high, text), "3.25 inches of 72 points"
     assert set(re.findall(rb"\+(Inter-\w+)", text)) == {b"Inter-Regular", b"Inter-SemiBold"}
     assert b"/FontFile2" in text
     assert b"/Type3" not in text, "journals refuse such fonts"

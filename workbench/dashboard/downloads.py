@@ -23,7 +23,16 @@ from workbench.core.failures import as_sentence, clause, isolated
 from workbench.dashboard.pages.all_pages import PAGES
 from workbench.dashboard.panels.panel_spec import SIZE, Panel, PanelCursor
 from workbench.dashboard.panels.sequence.sequence_query import Busy, NotComputed
-from workbench.dashboard.paper_figure import INCHES, Column, for_paper, is_column, page, size_of
+from workbench.dashboard.paper_figure import (
+    INCHES,
+    Column,
+    caption,
+    caption_lines,
+    for_paper,
+    is_column,
+    page,
+    size_of,
+)
 from workbench.dashboard.report.report_page import report_html
 from workbench.dashboard.request_check import error_response
 from workbench.dashboard.server.chromium import PrintError, printed
@@ -225,6 +234,7 @@ class Export:
             "title": self.panel.title if isinstance(self.panel, Panel) else meta.get("title", self.panel.title),
             "slice": meta.get("slice", ""),
             "where": self._where(),
+            "caption": caption_lines(self._paper_caption(str(meta.get("slice", ""))), width) if paper else [],
             "file": self.file,
             "width": width,
             "height": height,
@@ -238,6 +248,10 @@ class Export:
     def caption(self) -> str:
         """Return what the rows are about, in one line."""
         return f"{self.panel.title} \u00b7 {self._where()}"
+
+    def _paper_caption(self, about: str) -> str:
+        """Return run, step, number of sequences and test set of the drawn rows; ``about`` where they state none."""
+        return caption(self.rows(), "" if self.run is None else self.run.name) or about
 
     def _figure(self, theme: Theme, line: bool = True) -> go.Figure:
         if isinstance(self.panel, Panel):

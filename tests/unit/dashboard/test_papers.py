@@ -17,7 +17,7 @@ from tests.support.dashboard.pages import OWN, A, B
 from workbench.dashboard import downloads
 from workbench.dashboard.app import create_app
 from workbench.dashboard.panels.run_panels import PANELS
-from workbench.dashboard.paper_figure import page
+from workbench.dashboard.paper_figure import caption, caption_lines, page
 from workbench.dashboard.server.chromium import PrintError, printed
 from workbench.table.text_tables import latex, markdown, text_cells
 
@@ -110,3 +110,31 @@ def test_text_of_a_run_stays_text_in_tables() -> None:
     assert cells == [["run", "value", "n"], ["a|b", "0.5", "1024"], ["<i>_$% x", "", ""]]
     assert markdown(cells).splitlines()[2:] == [r"| a\|b | 0.5 | 1024 |", "| &lt;i>_$% x |  |  |"]
     assert r"<i>\_\$\% x &  &  \\" in latex(cells)
+
+
+def test_a_caption_states_run_step_n_and_test_set_of_the_drawn_rows(client: FlaskClient) -> None:
+    made = picture(client, "accuracy-length", "&paper=single")
+    csv = pd.read_csv(io.BytesIO(client.get(f"/data/accuracy-length.csv?{LINK}").data))
+    words = " ".join(made["caption"])
+    assert words.startswith(f"{A} \u00b7 step 1,000 \u00b7 n = ")
+    low, high = int(csv["n"].min()), int(csv["n"].max())
+    assert f"n = {low:,} to {high:,}" in words if low < high else f"n = {low:,} " in words
+    assert words.endswith(f"{' and '.join(csv['law'].unique())} test set{'s' * (csv['law'].nunique() > 1)}")
+    assert len(made["caption"]) > 1 or len(words) < 60
+    assert picture(client, "accuracy-length")["caption"] == [], "pictures of the page have their own head"
+    both = picture(client, "accuracy-training", "&paper=double")["caption"]
+    assert " steps " in " ".join(both), "a figure over training spans its steps"
+
+
+def test_a_caption_is_broken_between_words_and_leaves_out_what_rows_do_not_state() -> None:
+    assert caption(pd.DataFrame({"loss": [1.0]}), "a run") == "a run"
+    assert caption(pd.DataFrame({"run": list("abcd"), "n": [1, 2, 2, 1]})) == "4 runs \u00b7 n = 1 to 2"
+    text = "one two three " * 12
+    lines = caption_lines(text, 312)
+    assert " ".join(lines) == text.strip()
+    assert len(lines) == 3
+    printed_page = page(
+        {"figure": {"data": [], "layout": {}}, "title": "t", "width": 312, "height": 216, "caption": ["<a>", "b"]}
+    )
+    assert "@page { size: 3.25in 2.6875in; margin: 0 }" in printed_page, "216 + 18 + 2 x 12 pixels"
+    assert "<p>&lt;a&gt;</p><p>b</p>" in printed_page

@@ -1,7 +1,7 @@
 /* Files and text of a panel: rows as CSV, the figure as SVG or PNG with its fonts inside, the snippet. */
 (function () {
   "use strict";
-  const lens = window.lens, HEAD = 46, PAPER_HEAD = 18, INCH = 96, PAPER_DOTS = 600;
+  const lens = window.lens, HEAD = 46, PAPER_HEAD = 18, CAPTION_LINE = 12, INCH = 96, PAPER_DOTS = 600;
   const address = (id, kind, paper) => "/data/" + id + "." + kind + location.search + (location.search ? "&" : "?") + "theme=" + lens.theme() + (paper ? "&paper=" + paper : "");
 
   function save(url, name) {
@@ -39,10 +39,11 @@
     const text = (y, size, weight, fill, content) =>
       `<text x="14" y="${y}" font-family="Inter, sans-serif" font-size="${size}" font-weight="${weight}" fill="${fill}">${escape(content)}</text>`;
     if (paper) {
-      const all = height + PAPER_HEAD;
+      const lines = made.caption || [], all = height + PAPER_HEAD + CAPTION_LINE * lines.length;
+      const below = lines.map((line, i) => text(PAPER_HEAD + height + CAPTION_LINE * i + 9, 9, 400, "#4A5160", line).replace('x="14"', 'x="6"')).join("");
       const page = `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="${width / INCH}in" height="${all / INCH}in" viewBox="0 0 ${width} ${all}">` +
         `<defs><style>${await fontFaces("paper")}</style></defs><rect width="100%" height="100%" fill="#FFFFFF"/>` +
-        text(13, 11, 600, "#14181F", made.title).replace('x="14"', 'x="6"') + inner + "</svg>";
+        text(13, 11, 600, "#14181F", made.title).replace('x="14"', 'x="6"') + inner + below + "</svg>";
       return { text: page, made, height: all };
     }
     const whole = `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="${width}" height="${height + HEAD}" viewBox="0 0 ${width} ${height + HEAD}">` +
