@@ -15,7 +15,7 @@ DIR ?= checkpoints
 export OMP_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE = 1
 
-.PHONY: help setup demo app docs test test-fast test-unit test-all hostile hostile-short pins check bench campaign mutants device-check diagnosis-bench diagnosis-runs prescriptions gallery browser upstream pictures probe-figures plateau-figure other-machines pretrained small-model readmes wheel clean
+.PHONY: help setup demo app docs test test-fast test-unit test-all hostile hostile-short pins check bench campaign mutants device-check diagnosis-bench diagnosis-runs prescriptions gallery browser upstream libraries pictures probe-figures plateau-figure other-machines pretrained small-model readmes wheel clean
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -127,6 +127,10 @@ browser: ## a Chromium for the browser tests and the pictures
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 			apt-get update -qq && apt-get install -y -qq chromium >/dev/null; \
 		else echo "No Chromium found; install one, e.g.: sudo apt-get install chromium"; exit 1; fi
+
+libraries: setup ## nnsight and pyvene beside LengthLens, and the tests of their examples
+	$(INSTALL) '.[libraries]'
+	$(BIN)/python -m pytest -q -n 0 tests/conformance/test_other_libraries.py
 
 upstream: $(UPSTREAM) ## TransformerLens 3.9.0 beside the installed version, for the conformance tests
 

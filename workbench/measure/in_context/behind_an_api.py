@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -16,13 +15,13 @@ from workbench.core.errors import LensError, shown
 from workbench.core.failures import clause, log_failure
 from workbench.core.seeds import seed_of
 from workbench.measure.grid import make_grid
+from workbench.measure.in_context.answer_files import LARGEST, read_answers, read_lines
 from workbench.measure.in_context.measurement import InContext, in_context_rows
 from workbench.measure.running.engine import measurement_job, write_rows
 from workbench.runs.adoption.being_written import being_written
 from workbench.runs.checkpoints import sha256, write_checkpoint
 from workbench.runs.errors import RunError
 from workbench.runs.run import FORMAT, Run, run_id
-from workbench.storage.bounded import open_regular
 from workbench.table.shards import compact
 from workbench.tasks.base import Task
 from workbench.tasks.presented.presentation import Presentation
@@ -32,8 +31,6 @@ from workbench.tasks.random_generator import generator
 from workbench.tasks.registry import find_task, present, stored, task_of
 
 ONSETS, VOWELS = "bdfgklmnprstvz", "aeiou"
-LARGEST = 256 << 20
-"""Maximum size in bytes of a file of prompts or answers."""
 MOST_PROMPTS = 200_000
 """Maximum number of prompts in one file."""
 LARGEST_WINDOW = 10_000_000
@@ -105,26 +102,6 @@ def prompts(task: Presented, strings: int, seed: int = 0) -> Iterator[dict[str, 
 def heading(task: Presented, strings: int, seed: int) -> dict[str, Any]:
     """Return the first line of a file of prompts, which determines all other lines."""
     return {"lengthlens": "prompts", "task": stored(task), "strings": strings, "seed": seed}
-
-
-def read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects of a file, one per line.
-
-    Raises:
-        RunError: for a file that cannot be read, or a line that is not a JSON object; the message names the line.
-    """
-    try:
-        with open_regular(path, LARGEST) as file:
-            for number, line in enumerate(file, start=1):
-                try:
-                    content = json.loads(line)
-                except (ValueError, RecursionError):
-                    content = None
-                if not isinstance(content, dict):
-                    raise RunError(f"{path}, line {number}: it is not a JSON object")
-                yield content
-    except OSError as error:
-        raise RunError(f"{path} cannot be read: {error.strerror or error}") from None
 
 
 def read_prompts(path: Path) -> tuple[Presented, int, int]:
@@ -224,14 +201,11 @@ def score_answers(asked: Path, answered: Path) -> tuple[Presented, dict[int, lis
     task, strings, seed = read_prompts(asked)
     ids = dict.fromkeys(f"{n}-{i}" for n in task.asked_lengths for i in range(strings))
     answers: dict[str, str] = {}
-    for number, line in enumerate(read_lines(answered), start=1):
-        name, text = line.get("id"), line.get("answer")
-        if not isinstance(name, str) or not isinstance(text, str):
-            raise RunError(f'{answered}, line {number}: an answer is an object like {{"id": "8-0", "answer": "word"}}')
+    for place, name, text in read_answers(answered):
         if name not in ids:
-            raise RunError(f"{answered}, line {number}: {asked} has no prompt {shown(name)}")
+            raise RunError(f"{answered}, {place}: {asked} has no prompt {shown(name)}")
         if answers.setdefault(name, text) != text:
-            raise RunError(f"{answered}, line {number}: {name} is answered twice")
+            raise RunError(f"{answered}, {place}: {name} is answered twice, with different texts")
     if missing := next((name for name in ids if name not in answers), ""):
         raise RunError(f"{answered} holds no answer to {missing}, of {len(ids):,} prompts")
     right: dict[int, list[float]] = {}
@@ -265,7 +239,7 @@ def take_in(asked: Path, answered: Path, model: str, out: Path) -> Run:
 
     Args:
         asked: file of prompts, as :func:`prompts` makes them.
-        answered: file with one line per answer: ``id`` and ``answer``.
+        answered: file of answers, see :mod:`workbench.measure.in_context.answer_files`.
         model: name of the model.
         out: folder of the run.
 

@@ -16,7 +16,9 @@ def answers(
     answered: Annotated[
         Path,
         typer.Argument(
-            metavar="ANSWERS", help='Read the answers from this file, with lines like {"id": "8-0", "answer": "word"}.'
+            metavar="ANSWERS",
+            help='Read the answers from this file: lines like {"id": "8-0", "answer": "word"}, a JSON log of Inspect, '
+            "or samples of lm-eval (--log_samples).",
         ),
     ],
     model: Annotated[str, typer.Option(help="Name the model.")],
