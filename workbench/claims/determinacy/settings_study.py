@@ -258,6 +258,7 @@ class AxisEffect:
             few levels or seeds enter.
         p_holm: p, adjusted for all settings and cells that could be tested.
         seeds: number of seeds in the test.
+        low, high: if levels are assigned at random, 95 % of level means lie between these. NaN without a test.
     """
 
     cell: str
@@ -266,6 +267,8 @@ class AxisEffect:
     p: float
     p_holm: float
     seeds: int
+    low: float
+    high: float
 
 
 def axis_effects(rows: Sequence[Mapping[str, Any]]) -> list[AxisEffect]:
@@ -298,10 +301,11 @@ def _effect(cell: str, axis: str, runs: Mapping[str, Mapping[int, Mapping[str, A
         if enters:
             reach[name] = solving
     seeds = sorted(set.intersection(*map(set, reach.values()))) if reach else []
-    p = float("nan")
+    p = low = high = float("nan")
     if len(reach) >= 2 and len(seeds) >= FEWEST_SEEDS:
-        p = permutation_p(np.array([[of_seed[seed] for of_seed in reach.values()] for seed in seeds]))
-    return AxisEffect(cell, axis, tuple(levels), p, p, len(seeds))
+        tested = np.array([[of_seed[seed] for of_seed in reach.values()] for seed in seeds])
+        p, (low, high) = permutation_p(tested), random_level_range(tested)
+    return AxisEffect(cell, axis, tuple(levels), p, p, len(seeds), low, high)
 
 
 def permutation_p(reach: NDArray[np.float64], seed: int = 0) -> float:
@@ -313,6 +317,22 @@ def permutation_p(reach: NDArray[np.float64], seed: int = 0) -> float:
         reach: ``[seed, level]``.
         seed: of the permutations.
     """
-    rng = np.random.default_rng(seed)
-    drawn = np.stack([rng.permuted(reach, axis=1).mean(0).var() for _ in range(PERMUTATIONS)])
+    drawn = _random_level_means(reach, seed).var(1)
     return float((1 + (drawn >= reach.mean(0).var() - 1e-12).sum()) / (1 + PERMUTATIONS))
+
+
+def random_level_range(reach: NDArray[np.float64], seed: int = 0) -> tuple[float, float]:
+    """Return the 95 % range of level means if levels are permuted within each seed.
+
+    Args:
+        reach: ``[seed, level]``.
+        seed: of the permutations.
+    """
+    low, high = np.quantile(_random_level_means(reach, seed), [0.025, 0.975])
+    return float(low), float(high)
+
+
+def _random_level_means(reach: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
+    """Level means of random assignments, ``[permutation, level]``."""
+    rng = np.random.default_rng(seed)
+    return np.stack([rng.permuted(reach, axis=1).mean(0) for _ in range(PERMUTATIONS)])

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from workbench.claims.determinacy.cells import LONGEST, STEPS, StudyCell, cell_named
 from workbench.claims.determinacy.stored_rows import read_rows, write_rows
@@ -154,6 +156,7 @@ class Change:
         low, high: the 95 % t interval over runs.
         runs: number of runs.
         changed: whether the interval excludes 0 and the mean is at least 0.2 from it.
+        chance: if the sign of each difference were random, 95 % of means would be nearer to 0 than this.
     """
 
     step: int
@@ -162,6 +165,7 @@ class Change:
     high: float
     runs: int
     changed: bool
+    chance: float
 
 
 def change_by_step(rows: Sequence[Mapping[str, Any]], cell: StudyCell, direction: str) -> list[Change]:
@@ -185,8 +189,19 @@ def change_by_step(rows: Sequence[Mapping[str, Any]], cell: StudyCell, direction
         mean = float(each.mean())
         half = float(t.ppf(0.975, len(each) - 1) * each.std(ddof=1) / np.sqrt(len(each)))
         excluded = mean - half > 0 or mean + half < 0
-        found.append(Change(step, mean, mean - half, mean + half, len(each), excluded and abs(mean) >= LEAST))
+        changed = excluded and abs(mean) >= LEAST
+        found.append(Change(step, mean, mean - half, mean + half, len(each), changed, random_sign_level(each)))
     return found
+
+
+def random_sign_level(differences: NDArray[np.float64]) -> float:
+    """Return the value below which the absolute mean lies for 95 % of all choices of signs.
+
+    Args:
+        differences: ``[run]``.
+    """
+    signs = np.array(list(product((-1, 1), repeat=len(differences))))
+    return float(np.quantile(np.abs(signs @ differences) / len(differences), 0.95))
 
 
 def bracket(changes: Sequence[Change]) -> str:

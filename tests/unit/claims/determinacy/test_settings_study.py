@@ -21,6 +21,7 @@ from workbench.claims.determinacy.settings_study import (
     levels_of,
     permutation_p,
     planned_levels,
+    random_level_range,
     run_settings_study,
 )
 from workbench.claims.determinacy.stored_rows import read_rows
@@ -138,3 +139,9 @@ def test_random_levels_give_uniform_p_values() -> None:
     rng = np.random.default_rng(3)
     each = [permutation_p(rng.normal(size=(12, 3)) + rng.normal(size=(12, 1)), seed) for seed in range(100)]
     assert 8 <= sum(p <= 0.2 for p in each) <= 34
+
+
+def test_random_levels_stay_in_their_range() -> None:
+    """With two levels of 0 and 1 at every seed, a level mean is binomial over the seeds."""
+    low, high = random_level_range(np.tile([0.0, 1.0], (100, 1)))
+    assert (low, high) == pytest.approx((0.4, 0.6), abs=0.011)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -21,6 +22,7 @@ from workbench.claims.determinacy.switches import (
     Change,
     bracket,
     change_by_step,
+    random_sign_level,
     run_switches,
     switch_config,
 )
@@ -85,9 +87,15 @@ def test_the_interval_is_that_of_student() -> None:
     assert not unsure.changed
 
 
+def test_random_signs_give_their_range() -> None:
+    """Two differences of 1 have means of -1, 0 and 1; eight have an absolute mean of 1 in 2 of 256 cases."""
+    assert random_sign_level(np.ones(2)) == 1.0
+    assert random_sign_level(np.ones(8)) == 0.75
+
+
 def test_brackets_in_words() -> None:
     def changes(*flags: bool) -> list[Change]:
-        return [Change(step, 0.3, 0.1, 0.5, 8, flag) for step, flag in zip((100, 150, 200), flags, strict=True)]
+        return [Change(step, 0.3, 0.1, 0.5, 8, flag, 0.2) for step, flag in zip((100, 150, 200), flags, strict=True)]
 
     assert bracket(changes(True, True, False)) == "between step 150 and step 200"
     assert bracket(changes(True, True, True)) == "after step 200 of 500"
