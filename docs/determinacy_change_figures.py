@@ -47,8 +47,8 @@ def switch_figure() -> str:
              _heading(15)),
         text(10, 44, "Up: mean reach of runs whose trained lengths change at a step, less that of runs whose lengths "
              "stay (95 % interval).", GREY, "start"),
-        text(10, 62, f"Filled: a change of at least {LEAST:g}, shown by the interval. Grey ticks: 95 % of means would lie "
-             "nearer to 0 if signs were random.", GREY, "start"),
+        text(10, 62, f"Filled: a change of at least {LEAST:g}, shown by the interval. Grey ticks: 95 % of means would "
+             "lie nearer to 0 if signs were random.", GREY, "start"),
         text(10, 84, f"blue: sequences of up to {2 * LONGEST} letters are added", BLUE, "start"),
         text(330, 84, "orange: they are taken away", ORANGE, "start"),
     ]  # fmt: skip

@@ -40,7 +40,9 @@ def config(own: dict, task: str = "bounded_dyck", model: dict | None = None, **t
     own = dict(own)
     seed, scale = own.pop("seed"), own.pop("initializer_range", 0.2)
     made = make_task(task)
-    fields = {"n_layers": 1, "d_model": 8, "n_heads": 2, "n_ctx": 16, **(model or {})}
+    kind = SSMConfig if (model or {}).get("architecture") == "ssm" else ModelConfig
+    heads = {"n_heads": 2} if kind is ModelConfig else {}
+    fields = {"n_layers": 1, "d_model": 8, **heads, "n_ctx": 16, **(model or {})}
     sizes = {"d_vocab": made.d_vocab, "d_vocab_out": made.d_vocab_out, "initializer_range": scale}
     law = {
         "steps": STEPS, "warmup": 5, "batch_size": 4, "clip": 0.05,
@@ -48,7 +50,7 @@ def config(own: dict, task: str = "bounded_dyck", model: dict | None = None, **t
     }  # fmt: skip
     return RunConfig(
         task=made,
-        model=ModelConfig(**sizes, **fields),
+        model=kind(**sizes, **fields),
         training=TrainingConfig(**law),
         seeds=Seeds(init=seed, data=10 + seed),
     )
@@ -139,6 +141,9 @@ def test_children_continue_from_the_weights_and_moments_of_their_parents(tmp_pat
         {"task": "nr_first", "model": {"positions": "rotary", "ids": "random_subset", "attn_only": True}},
         {"task": "text", "model": {"tied": True, "act_fn": "relu"}},
         {"model": {"attention": "linear", "normalization_type": None}},
+        {"model": {"architecture": "ssm", "n_layers": 2, "gates": "nonnegative"}},
+        {"model": {"architecture": "ssm", "gates": "signed", "d_conv": 1, "normalization_type": None}},
+        {"task": "nr_first", "model": {"architecture": "ssm", "time_invariant": True}},
         {"strings": 20},
         {"curriculum": {"law": "few_long", "low": 1, "high": 9, "short": 4, "share": 0.2}, "rate_law": "wsd"},
     ],
@@ -249,8 +254,6 @@ def test_what_cannot_be_stacked_is_refused_with_its_reason() -> None:
         changed = TrainingConfig(**{**law.model_dump(), **change})
         assert word in str(why_not_stacked([first.model_copy(update={"training": changed})]))
     assert "hardmax" in str(why_not_stacked(three(model={"attention": "hardmax"})))
-    scan = SSMConfig(d_vocab=4, n_layers=1, d_model=8, n_ctx=16)
-    assert "state-space" in str(why_not_stacked([first.model_copy(update={"model": scan})]))
     with pytest.raises(TrainingError, match=r"training\.steps"):
         train_stacked([first, other])
     with pytest.raises(TrainingError, match="start_states"):
@@ -263,9 +266,10 @@ def test_what_cannot_be_stacked_is_refused_with_its_reason() -> None:
 
 
 @pytest.mark.parametrize("task", ["bounded_dyck", "uf", "markov_chain"])
-def test_a_stack_answers_as_each_model_alone(task: str) -> None:
+@pytest.mark.parametrize("model", [{"positions": "rotary"}, {"architecture": "ssm"}], ids=["transformer", "ssm"])
+def test_a_stack_answers_as_each_model_alone(task: str, model: dict) -> None:
     """Outputs, and right answers on own sequences and on the same sequences."""
-    runs = three(task=task, model={"positions": "rotary"})
+    runs = three(task=task, model=model)
     models = [make_model(run.model, seed=run.seeds.init) for run in runs]
     weights = [dict(model.named_parameters()) for model in models]
     length = runs[0].task.next_length(18)

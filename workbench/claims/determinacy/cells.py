@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.core.names import CHALLENGE, MATCHED
 from workbench.core.seeds import seed_of
 
 if TYPE_CHECKING:
+    from workbench.models.base.architecture import Architecture
     from workbench.tasks.base import Law, Task
     from workbench.training.config import RunConfig
 
@@ -53,6 +54,7 @@ class StudyCell:
         longest: N, the longest trained length.
         test_set: the test set on which reach is evaluated.
         same_runs_as: name of the cell whose runs these are; "" = the runs are its own.
+        architecture: of the models.
     """
 
     name: str
@@ -64,6 +66,7 @@ class StudyCell:
     longest: int = LONGEST
     test_set: Law = MATCHED
     same_runs_as: str = ""
+    architecture: Literal["transformer", "ssm"] = "transformer"
 
     @property
     def words(self) -> str:
@@ -72,7 +75,8 @@ class StudyCell:
         test_set = "" if self.test_set == MATCHED else f", {self.test_set} test set"
         depth = f" (n={self.parameters['n']})" if "n" in self.parameters else ""
         positions = "no positions" if self.positions == "none" else f"{self.positions} positions"
-        return f"{self.task}{depth}, {positions}{longest}{test_set}"
+        kind = "state-space model" if self.architecture == "ssm" else positions
+        return f"{self.task}{depth}, {kind}{longest}{test_set}"
 
     def make_task(self) -> Task:
         """Return the task."""
@@ -87,7 +91,6 @@ class StudyCell:
             seed: seed of the initial weights and of the data.
             fork: (step, number) of a fork of this run, which has a data seed of its own from that step on.
         """
-        from workbench.models.transformer.config import ModelConfig
         from workbench.training.config import RunConfig, Seeds, TrainingConfig
         from workbench.training.curriculum import Uniform
 
@@ -95,15 +98,7 @@ class StudyCell:
         pairs = () if fork is None else ((fork[0], self.fork_seed(seed, *fork)),)
         return RunConfig(
             task=task,
-            model=ModelConfig(
-                d_vocab=task.d_vocab,
-                d_vocab_out=task.d_vocab_out,
-                n_layers=2,
-                d_model=32,
-                n_heads=2,
-                n_ctx=10 * self.longest,
-                positions=self.positions,  # type: ignore[arg-type]
-            ),
+            model=self._model(task),
             training=TrainingConfig(
                 steps=STEPS,
                 batch_size=32,
@@ -114,6 +109,17 @@ class StudyCell:
             ),
             seeds=Seeds(init=seed, data=seed, data_from=pairs),
         )
+
+    def _model(self, task: Task) -> Architecture:
+        """The config of the models."""
+        from workbench.models.ssm.config import SSMConfig
+        from workbench.models.transformer.config import ModelConfig
+
+        sizes = {"d_vocab": task.d_vocab, "d_vocab_out": task.d_vocab_out, "n_layers": 2, "d_model": 32}
+        sizes["n_ctx"] = 10 * self.longest
+        if self.architecture == "ssm":
+            return SSMConfig(**sizes)
+        return ModelConfig(**sizes, n_heads=2, positions=self.positions)  # type: ignore[arg-type]
 
     def fork_seed(self, seed: int, step: int, child: int) -> int:
         """Return the data seed of a fork, from its step on."""
@@ -154,11 +160,13 @@ CONSTANT = (*HEADLINE, CELLS[3], CELLS[6])
 MORE_CELLS = (
     replace(HEADLINE[1], name="abd_bc-rotary-32", parents=PARENTS, longest=32),
     replace(HEADLINE[1], name="abd_bc-rotary-challenge", test_set=CHALLENGE, same_runs_as=HEADLINE[1].name),
+    replace(HEADLINE[0], name="bounded_dyck_2-ssm", parents=PARENTS, architecture="ssm"),
 )
-"""Cells beside those of the claims: another N, and another test set.
+"""Cells beside those of the claims: another N, another test set, and another architecture.
 
 With N = 32, 4 of 12 pilot runs of this cell solve the trained lengths at step 150, and 1 of 12 of the other headline
 cell. The challenge test set of that cell equals its matched one, so it does not test anything else.
+11 of 12 pilot runs of the state-space model solve the trained lengths at step 150.
 """
 
 

@@ -6,15 +6,15 @@ a single model. Gains and biases of LayerNorm are multiplied into the weights of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 
 import torch
-from jaxtyping import Float, Int, Real
+from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
+from workbench.models.base.stacked_inputs import StackedInputs, Weights
 from workbench.models.positions.alibi import Alibi
 from workbench.models.positions.encoding import Encoding, Turn, float64_device
 from workbench.models.positions.learned import Learned
@@ -29,28 +29,10 @@ from workbench.models.transformer.model import ACTIVATIONS
 from workbench.models.transformer.scores import ScoreInputs
 
 STACKED_ENCODINGS: tuple[type[Encoding], ...] = (NoPositions, Learned, Sinusoidal, Rotary, Alibi, Limit, Relative)
-"""The encodings that :func:`stacked_forward` computes. Another encoding may use its weights in any way."""
-
-Weights = Mapping[str, Tensor]
-"""Weights by the name that one model gives them, each with a first axis *run*."""
+"""The encodings that :func:`stacked_transformer` computes. Another encoding may use its weights in any way."""
 
 
-@dataclass(frozen=True)
-class StackedInputs:
-    """The input of a forward pass.
-
-    Attributes:
-        tokens: token ids. Shorter sequences are padded at their end, which no earlier position can see.
-        ids: position ids of every sequence, run by run; one row = the same ids for all sequences of all runs.
-        query_index: the positions at which outputs are needed, counted sequence by sequence within a run; None = all.
-    """
-
-    tokens: Int[Tensor, "run batch pos"]
-    ids: Real[Tensor, "#rows pos"]
-    query_index: Int[Tensor, "run query"] | None = None
-
-
-def stacked_forward(cfg: ModelConfig, weights: Weights, inputs: StackedInputs) -> Float[Tensor, "run query out"]:
+def stacked_transformer(cfg: ModelConfig, weights: Weights, inputs: StackedInputs) -> Float[Tensor, "run query out"]:
     """Outputs at the positions in ``query_index``, or at all positions, counted sequence by sequence."""
     runs, batch, pos = inputs.tokens.shape
     dtype = weights["embed.W_E"].dtype

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from workbench.models.transformer.stacked_forward import StackedInputs
+from workbench.models.base.stacked_inputs import StackedInputs
 from workbench.models.transformer.supervised_positions import SHARE
 from workbench.tasks.base import Batch, Task
 from workbench.training.config import RunConfig

@@ -10,13 +10,12 @@ from jaxtyping import Bool, Float, Int, Real
 from torch import Tensor
 
 from workbench.models.base.architecture import Architecture
-from workbench.models.transformer.config import ModelConfig
-from workbench.models.transformer.stacked_forward import StackedInputs, stacked_forward
+from workbench.models.base.stacked_inputs import StackedInputs
+from workbench.models.stacked_forward import stacked_forward, why_not_stacked_model
 from workbench.tasks.base import Batch, Law, Task
 from workbench.tasks.random_generator import generator
 from workbench.training.errors import TrainingError
 from workbench.training.stacked.batches import TOKENS_AT_ONCE
-from workbench.training.stacked.refusal import why_not_stacked_model
 
 ModelWeights = Mapping[str, Tensor]
 """The weights of one model by name."""
@@ -132,7 +131,6 @@ def _outputs(
     """
     if (reason := why_not_stacked_model(model)) is not None:
         raise TrainingError(f"these models cannot be computed as a stack: {reason}; evaluate them one at a time")
-    assert isinstance(model, ModelConfig)
     runs, size, pos = tokens.shape
     at_once = max(1, TOKENS_AT_ONCE // (size * pos))
     for start in range(0, runs, at_once):

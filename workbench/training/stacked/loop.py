@@ -6,15 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from workbench.models.architectures import make_model
-from workbench.models.transformer.config import ModelConfig
-from workbench.models.transformer.stacked_forward import stacked_forward
+from workbench.models.stacked_forward import computed_together, stacked_forward
 from workbench.training.config import RunConfig
 from workbench.training.errors import TrainingError
 from workbench.training.optimizer import SGD, AdamW, learning_rate
@@ -124,7 +123,7 @@ class _Stack:
 
     def __init__(self, configs: Sequence[RunConfig], states: Sequence[RunState], dtype: torch.dtype) -> None:
         self.configs, self.dtype = configs, dtype
-        self.model, self.task = cast(ModelConfig, configs[0].model), configs[0].task
+        self.model, self.task = configs[0].model, configs[0].task
         self.layout = RowLayout(states[0].weights)
         self.rows = [tuple(map(nn.Parameter, self.layout.rows(state.weights, dtype))) for state in states]
         self.clips = torch.tensor([config.training.clip or float("inf") for config in configs], dtype=dtype)
@@ -179,7 +178,8 @@ class _Stack:
     def _update(self, step: int, drawn: Sequence[Drawn]) -> Float[Tensor, " run"]:
         """Do one update of all runs, and return their losses."""
         losses = torch.zeros(len(drawn), dtype=self.dtype)
-        for runs in groups_of_similar_length(drawn):
+        together = computed_together(self.model)
+        for runs in groups_of_similar_length(drawn) if together else [[run] for run in range(len(drawn))]:
             losses[runs] = self._gradients(runs, [drawn[run] for run in runs])
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate(group["law"], step)

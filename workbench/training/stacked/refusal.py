@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from workbench.models.base.architecture import Architecture
-from workbench.models.transformer.config import ModelConfig
-from workbench.models.transformer.stacked_forward import STACKED_ENCODINGS
+from workbench.models.stacked_forward import why_not_stacked_model
 from workbench.tasks.registry import stored
 from workbench.training.config import RunConfig
 
@@ -34,17 +32,6 @@ def why_not_stacked(configs: Sequence[RunConfig]) -> str | None:
         if any(value(config) != first for config in configs[1:]):
             return f"the runs differ in {name}"
     return None
-
-
-def why_not_stacked_model(model: Architecture) -> str | None:
-    """Return why models of this config cannot be computed as one stack, as a clause; None if they can be."""
-    if type(model) is not ModelConfig:
-        return f"a {model.title} cannot be stacked, only transformers can"
-    if type(model.positions) not in STACKED_ENCODINGS:
-        return f"the forward pass of a stack does not know positions {model.positions.name}"
-    if model.attention == "hardmax":
-        return "hardmax attention depends on the last bits of its scores"
-    return "the model predicts position ids" if model.ids.predicted else None
 
 
 def _why_not(config: RunConfig) -> str | None:
