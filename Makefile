@@ -15,7 +15,7 @@ DIR ?= checkpoints
 export OMP_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE = 1
 
-.PHONY: help setup demo app docs test test-fast test-unit test-all hostile hostile-short pins check bench campaign mutants device-check diagnosis-bench diagnosis-runs prescriptions gallery browser upstream libraries pictures probe-figures plateau-figure other-machines pretrained small-model readmes wheel clean
+.PHONY: help setup demo app docs test test-fast test-unit test-all hostile hostile-short pins check bench campaign mutants device-check diagnosis-bench diagnosis-runs prescriptions gallery browser upstream libraries pictures probe-figures plateau-figure other-machines pretrained small-model readmes site space wheel clean
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -169,6 +169,15 @@ pictures: setup browser ## the pictures of every page, from the gallery
 docs: $(DOCS) ## the documentation as pages in build/docs, tutorials executed, every link checked (three minutes)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "build/docs/index.html; served: $(BIN)/python -m http.server --directory build/docs"
+
+site: $(CORE) ## the gallery and the claims as a web site in build/site, which needs no server (3.7 MB)
+	$(BIN)/lengthlens publish checkpoints/gallery --claims --out build/site
+
+space: site ## the same site as a folder for a Hugging Face Space, in build/space
+	rm -rf build/space && cp -r build/site build/space && rm build/space/lengthlens-site.json
+	cp .ci/space_card.md build/space/README.md
+	@echo "Publish it: hf auth login, hf repos create OWNER/lengthlens --type space --sdk static, then"
+	@echo "hf upload OWNER/lengthlens build/space . --repo-type space"
 
 wheel: $(CORE) ## the package in dist/, with gallery and sweeps (LENGTHLENS_URL=https://HOST/OWNER/REPOSITORY: whole links)
 	rm -rf dist build/lib build/bdist*

@@ -77,3 +77,13 @@ def test_hooks_use_the_pinned_ruff() -> None:
         if "ruff" in repo["repo"]
     )
     assert f"ruff=={mirror['rev'].removeprefix('v')}\n" in (ROOT / "constraints.txt").read_text()
+
+
+def test_the_card_of_the_space_names_a_page_that_the_site_has() -> None:
+    """Fields of https://huggingface.co/docs/hub/spaces-config-reference; the site has no server."""
+    _, fields, text = (ROOT / ".ci" / "space_card.md").read_text(encoding="utf-8").split("---\n", 2)
+    card = yaml.safe_load(fields)
+    assert (card["sdk"], card["app_file"], card["license"]) == ("static", "index.html", "mit")
+    assert len(card["short_description"]) <= 60
+    assert text.strip()
+    assert ".ci/space_card.md build/space/README.md" in (ROOT / "Makefile").read_text(encoding="utf-8")

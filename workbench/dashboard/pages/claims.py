@@ -21,12 +21,14 @@ from workbench.dashboard.pages.base import Drawn, FreePage, Visit
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.published_claims import ClaimList
 from workbench.dashboard.state.claim_filters import (
+    ABOUT,
     CLAIM_KEYS,
     ClaimFilters,
     check_claim_filters,
     papers_of,
     passing,
     read_claim_filters,
+    verdict_text,
     write_claim_filters,
 )
 from workbench.dashboard.state.cursor import link, slug
@@ -45,11 +47,6 @@ MOST_RUNS = 6
 """Runs of this folder that a claim links to."""
 MOST_CHARTS = 4
 """Parts of a claim that are drawn at once; the others unfold."""
-ABOUT = (
-    "Most of these claims are from papers on length generalization, and some are our own questions. Each claim is an "
-    "experiment that you can run by its name. The median over the seeds that solve the trained lengths decides a claim "
-    "about training."
-)
 
 
 def layout(context: Context, visit: Visit) -> Drawn:
@@ -242,7 +239,7 @@ def details_of(found: ClaimList, name: str) -> list[Any]:
     return [
         html.Div([html.H2(claim["claim"]), verdict_chip(claim["verdict"])], className="claim-head"),
         html.P(claim["prediction"], className="claim-says"),
-        html.P(_verdict_text(claim), className="claim-why"),
+        html.P(verdict_text(claim), className="claim-why"),
         *_how_to_read(claim),
         *charts[:MOST_CHARTS],
         *([html.Details([html.Summary(f"{len(more)} more"), *more], className="how")] if more else []),
@@ -255,18 +252,6 @@ def details_of(found: ClaimList, name: str) -> list[Any]:
 def verdict_chip(verdict: str) -> html.Span:
     """Return the verdict on a claim as a label. It has no hue: hues show what a quantity depends on."""
     return html.Span(verdict, className=f"chip claim-{slug(verdict)}")
-
-
-def _verdict_text(claim: Mapping[str, Any]) -> str:
-    why = f" ({claim['why']})" if claim["why"] else ""
-    seeds = f" Seeds on the claim's side: {claim['seeds']}." if claim["seeds"] else ""
-    observed = f" {_sentence(claim['observation'])}" if claim["observation"] else ""
-    return f"{claim['verdict'].capitalize()}{why}.{observed}{seeds}"
-
-
-def _sentence(text: str) -> str:
-    text = text.replace("`", "")
-    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _how_to_read(claim: Mapping[str, Any]) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from workbench.core.failures import isolated
 from workbench.core.verdicts import LENGTH_COUPLED, WORDS
 from workbench.dashboard.components.plotly_bundle import FILE, plotly_js
 from workbench.dashboard.report import page_parts
+from workbench.dashboard.report.claims_page import claims_html
 from workbench.dashboard.report.markup import element, sentence
 from workbench.dashboard.report.report_page import (
     ReportError,
@@ -41,6 +42,8 @@ MADE = "lengthlens-site.json"
 MOST_LISTED = 16 << 20
 """Bytes of that file."""
 COLUMNS = ("Run", "Verdict", "Accuracy over prefix length", "Inside", "At the longest", "Fails at", "Model, positions")
+CLAIMS = "claims.html"
+"""The page of published claims."""
 CURVE = (180, 28)
 """Size of the accuracy curve's view box."""
 NUMBERS = ("Inside", "At the longest")
@@ -62,7 +65,9 @@ class Entry:
     problem: str = ""
 
 
-def publish(folders: Sequence[Path], out: Path, problems: list[str]) -> list[Entry]:
+def publish(
+    folders: Sequence[Path], out: Path, problems: list[str], claims: Sequence[Mapping[str, Any]] = ()
+) -> list[Entry]:
     """Write a folder of pages: a list, a page for each run, and the files they share.
 
     If no page of a run can be made, the list and ``problems`` name the run; the other runs have pages.
@@ -71,6 +76,7 @@ def publish(folders: Sequence[Path], out: Path, problems: list[str]) -> list[Ent
         folders: runs, or folders of runs.
         out: the folder; it must be new, empty, or made by this function.
         problems: takes a sentence for each thing that is wrong.
+        claims: published claims, which get a page of their own; none = no such page.
 
     Raises:
         ReportError: for folders without runs, and for a folder that holds something else.
@@ -90,6 +96,8 @@ def publish(folders: Sequence[Path], out: Path, problems: list[str]) -> list[Ent
         f"assets/{FILE.name}": plotly_js(),
         "assets/plotly-LICENSE.txt": licence(),
     }
+    if claims:
+        files[CLAIMS] = claims_html(claims, _beside_index("index.html"))
     # The list of files comes first: an interrupted folder is then known as one of ours.
     intended = before | {*files, *pages, "index.html"}
     refuse_links(out, intended)
@@ -109,7 +117,7 @@ def publish(folders: Sequence[Path], out: Path, problems: list[str]) -> list[Ent
             problems += failures
             entries.append(Entry(run, problem=failures[0]))
     files["index.html"] = ""
-    _write(out, "index.html", index_html(entries, problems))
+    _write(out, "index.html", index_html(entries, problems, CLAIMS if claims else ""))
     for name in intended - set(files):
         remove_file(out, name)
     _write_list(out, files)
@@ -131,12 +139,13 @@ def addresses(names: Sequence[str]) -> list[str]:
     return file_names
 
 
-def index_html(entries: Sequence[Entry], problems: Sequence[str]) -> str:
+def index_html(entries: Sequence[Entry], problems: Sequence[str], claims: str = "") -> str:
     """Return the page that lists the runs.
 
     Args:
         entries: the runs.
         problems: what is wrong with the folders, a sentence each.
+        claims: the address of the page of claims; "" = there is none.
     """
     rows = [element("tr", *(_cells(entry))) for entry in entries]
     heads = (element("th", name, scope="col", classes="right" * (name in NUMBERS)) for name in COLUMNS)
@@ -161,6 +170,9 @@ def index_html(entries: Sequence[Entry], problems: Sequence[str]) -> str:
                     element("span", "the dashed line", classes="train"),
                     ". Each run has a page with its figures over training and prefix length.",
                 ),
+                element("p", element("a", "Which published claims hold?", href=claims, classes="back"))
+                if claims
+                else None,
                 classes="gallery-head",
             ),
             *(element("p", said, classes="problem") for said in dict.fromkeys(problems)),
@@ -170,8 +182,12 @@ def index_html(entries: Sequence[Entry], problems: Sequence[str]) -> str:
             classes="content",
         ),
     )
-    shared = Shared(styles=("assets/report.css",), scripts=("assets/report.js",), back="")
-    return with_files(f"{counted} \u00b7 LengthLens", body, shared)
+    return with_files(f"{counted} \u00b7 LengthLens", body, _beside_index())
+
+
+def _beside_index(back: str = "") -> Shared:
+    """The files of a page that is next to the list of runs."""
+    return Shared(styles=("assets/report.css",), scripts=("assets/report.js",), back=back)
 
 
 def _cells(entry: Entry) -> list[Element]:
@@ -245,7 +261,7 @@ def _made_before(out: Path) -> set[str]:
         names = json.loads(read_bytes(path_below(out, MADE), MOST_LISTED))
     if not isinstance(names, list):
         raise ReportError(f"{out} holds other files; name a new folder, or one that lengthlens publish made")
-    plain = re.compile(r"(assets|runs)/[A-Za-z0-9_-][A-Za-z0-9_.-]*")
+    plain = re.compile(rf"(assets|runs)/[A-Za-z0-9_-][A-Za-z0-9_.-]*|{re.escape(CLAIMS)}")
     return {name for name in names if isinstance(name, str) and plain.fullmatch(name)}
 
 

@@ -12,6 +12,12 @@ CLAIM_KEYS = ("suite", "verdict", "paper", "filter", "claim")
 """Keys that a link to the Claims page may have."""
 OWN = "our own questions"
 """Stands in the list of papers for the claims that no paper makes."""
+ABOUT = (
+    "Most of these claims are from papers on length generalization, and some are our own questions. Each claim is an "
+    "experiment that you can run by its name. The median over the seeds that solve the trained lengths decides a claim "
+    "about training."
+)
+"""What the list of claims contains."""
 TEXTS = ("claim", "prediction", "statistic", "holds_if", "scale", "observation", "note", "suite_title")
 """Texts of a claim that the text filter searches."""
 
@@ -87,3 +93,16 @@ def passing(claims: Sequence[Mapping[str, Any]], filters: ClaimFilters) -> list[
 def _searched(claim: Mapping[str, Any]) -> str:
     sources = (source["text"] for source in claim["sources"])
     return " ".join([*(str(claim[name]) for name in TEXTS), *sources]).lower()
+
+
+def verdict_text(claim: Mapping[str, Any]) -> str:
+    """Return the verdict on a claim in sentences: why, what was observed, and the seeds on the claim's side."""
+    why = f" ({claim['why']})" if claim["why"] else ""
+    seeds = f" Seeds on the claim's side: {claim['seeds']}." if claim["seeds"] else ""
+    observed = f" {_sentence(claim['observation'])}" if claim["observation"] else ""
+    return f"{claim['verdict'].capitalize()}{why}.{observed}{seeds}"
+
+
+def _sentence(text: str) -> str:
+    text = text.replace("`", "")
+    return f"{text[:1].upper()}{text[1:]}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,12 @@ from typing import Any
 import pytest
 
 from tests.support.dashboard.report import PageReader, data_of_page
+from workbench.claims.published import published_claims
 from workbench.core.errors import LensError
 from workbench.dashboard.report import gallery_site
+from workbench.dashboard.report.claims_page import claims_html
 from workbench.dashboard.report.gallery_site import MADE, addresses, publish
-from workbench.dashboard.report.report_page import ReportError
+from workbench.dashboard.report.report_page import ReportError, Shared
 from workbench.storage.atomic import temporary_name
 
 A, B, UNMEASURED = "majority-nope-s0", "flip_flop-rotary-s0", "majority-learned-s0"
@@ -180,3 +183,30 @@ def test_publishing_that_was_interrupted_is_continued(
     publish([small_root], out, [])
     names = {path.relative_to(out) for path in out.rglob("*")}
     assert names == {path.relative_to(site) for path in site.rglob("*")}
+
+
+def test_the_page_of_claims_lists_each_claim_with_its_verdict_and_source(site: Path) -> None:
+    claims = published_claims()
+    page = claims_html(claims, Shared(styles=("assets/report.css",), scripts=("assets/report.js",), back="index.html"))
+    reader = PageReader(page)
+    assert {given["id"] for tag, given in reader.tags if tag == "tr" and given.get("id")} == {
+        claim["claim"].lower() for claim in claims
+    }
+    counts = Counter(claim["verdict"] for claim in claims)
+    chips = Counter(text for text in reader.texts["span"] if text in counts)
+    assert chips == counts
+    links = {given["href"] for tag, given in reader.tags if tag == "a"}
+    assert {source["url"] for claim in claims for source in claim["sources"] if source["url"]} <= links
+    assert "index.html" in links
+
+
+def test_claims_are_published_with_the_runs(small_root: Path, tmp_path: Path, pages_made_once: None) -> None:
+    out, problems = tmp_path / "site", list[str]()
+    (first, *_) = published_claims()
+    publish([small_root], out, problems, [first])
+    assert first["prediction"] in (out / "claims.html").read_text()
+    assert 'href="claims.html"' in (out / "index.html").read_text()
+    publish([small_root], out, problems)
+    assert not (out / "claims.html").exists(), "a page that is no longer asked for goes"
+    assert "claims.html" not in (out / "index.html").read_text()
+    assert problems == []
