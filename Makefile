@@ -15,7 +15,7 @@ DIR ?= checkpoints
 export OMP_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE = 1
 
-.PHONY: help setup demo app docs test test-fast test-unit test-all hostile hostile-short pins check bench campaign mutants device-check diagnosis-bench diagnosis-runs prescriptions gallery browser upstream libraries pictures probe-figures plateau-figure other-machines pretrained small-model readmes site space wheel clean
+.PHONY: help setup demo app docs test test-fast test-unit test-all hostile hostile-short pins check bench campaign mutants device-check diagnosis-bench challenge diagnosis-runs prescriptions gallery browser upstream libraries pictures probe-figures plateau-figure other-machines pretrained small-model readmes site space wheel clean
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -102,6 +102,11 @@ device-check: setup ## compare DEVICE (default cuda) with the CPU: training, mea
 
 diagnosis-bench: setup ## what diagnosis says of models whose cause is known (WORKERS=15): docs/diagnosis_bench.md
 	$(BIN)/python -m workbench.diagnosis.bench --out docs/diagnosis_bench --page docs/diagnosis_bench.md $(if $(WORKERS),--workers $(WORKERS))
+
+challenge: setup ## what is missing of the open challenge: its models, the answers of our methods; and the page docs/challenge.md
+	mkdir -p checkpoints/challenge
+	$(BIN)/python -m docs.challenge_page --run checkpoints/challenge > checkpoints/challenge/page.md
+	cp checkpoints/challenge/page.md docs/challenge.md
 
 diagnosis-runs: setup ## the runs of docs/diagnosis.md, trained and diagnosed (WORKERS=15)
 	$(BIN)/python docs/diagnosis_runs.py checkpoints/diagnosis docs/diagnosis.md $(if $(WORKERS),--workers $(WORKERS))

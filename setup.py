@@ -19,8 +19,8 @@ URL = os.environ.get("LENGTHLENS_URL", "").rstrip("/")
 
 
 class WithGallery(build_py):
-    """The packages, and beside them what ships: the runs (``workbench/gallery``) and the tables of claims
-    (``workbench/published_claims``).
+    """The packages, and beside them what ships: the runs (``workbench/gallery``), the tables of claims
+    (``workbench/published_claims``) and the table of the diagnosis bench (``workbench/published_bench``).
     """
 
     def run(self):
@@ -29,11 +29,12 @@ class WithGallery(build_py):
             to = Path(self.build_lib) / "workbench" / "gallery"
             shutil.rmtree(to, ignore_errors=True)
             shutil.copytree(HERE / "checkpoints" / "gallery", to)
-            tables = Path(self.build_lib) / "workbench" / "published_claims"
-            shutil.rmtree(tables, ignore_errors=True)
-            tables.mkdir(parents=True)
-            for table in sorted((HERE / "docs" / "claims").glob("*.parquet")):
-                shutil.copy2(table, tables)
+            for source, folder in (("claims", "published_claims"), ("diagnosis_bench", "published_bench")):
+                tables = Path(self.build_lib) / "workbench" / folder
+                shutil.rmtree(tables, ignore_errors=True)
+                tables.mkdir(parents=True)
+                for table in sorted((HERE / "docs" / source).glob("*.parquet")):
+                    shutil.copy2(table, tables)
 
 
 def index_page(text, url=URL, version=VERSION):

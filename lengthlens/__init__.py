@@ -20,7 +20,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from circuits import ablate, hardmax_statistics, patch
-    from lengthlens import circuits, dynamics, figures, measurements, models, probes, runs, table, tasks
+    from lengthlens import (
+        challenge,
+        circuits,
+        datasets,
+        dynamics,
+        figures,
+        measurements,
+        models,
+        probes,
+        runs,
+        table,
+        tasks,
+    )
     from lengthlens._run_work import measure, train
     from probes import probe
     from workbench.runs import Run
@@ -43,12 +55,15 @@ NAMES = {
     "train": "lengthlens._run_work",
 }
 """The package that each name comes from."""
-SUBMODULES = ("circuits", "dynamics", "figures", "measurements", "models", "probes", "runs", "table", "tasks")
+SUBMODULES = (
+    "challenge", "circuits", "datasets", "dynamics", "figures", "measurements", "models", "probes", "runs", "table",
+    "tasks",
+)  # fmt: skip
 """Modules of this package, each with the public names of one of ours."""
 
 __all__ = [
-    "Run", "Table", "ablate", "circuits", "dynamics", "figures", "hardmax_statistics", "make_task", "measure",
-    "measurements", "models", "patch", "probe", "probes", "runs", "table", "tasks", "train",
+    "Run", "Table", "ablate", "challenge", "circuits", "datasets", "dynamics", "figures", "hardmax_statistics",
+    "make_task", "measure", "measurements", "models", "patch", "probe", "probes", "runs", "table", "tasks", "train",
 ]  # fmt: skip
 
 

@@ -286,6 +286,26 @@ def answer_logits(
     parts: Any = model
     with torch.no_grad():
         written = torch.einsum("bhe,hed->bhd", z, parts.blocks[layer].attn.W_O.double())
+    return direct_logits(model, written, scale, targets)
+
+
+def direct_logits(
+    model: HookedModel,
+    written: Float[Tensor, "sequence part d_model"],
+    scale: Float[Tensor, " sequence"],
+    targets: Int[Tensor, " sequence"],
+) -> NDArray[np.float64]:
+    """Return ``[sequence, part]``: what parts of the residual stream add directly to the right answer's logit minus the
+    mean of all others.
+
+    Args:
+        model: a model with TransformerLens's weights.
+        written: what each part writes to the residual stream, in float64.
+        scale: the number by which the final LayerNorm divides.
+        targets: the right answers.
+    """
+    parts: Any = model
+    with torch.no_grad():
         if model.cfg.normalization_type:
             written = written - written.mean(-1, keepdim=True)
             written = written / scale[:, None, None] * parts.ln_final.w.double()

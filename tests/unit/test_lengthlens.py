@@ -35,6 +35,7 @@ def test_every_name_is_the_one_of_its_package() -> None:
 @pytest.mark.parametrize("name", lengthlens.SUBMODULES)
 def test_a_submodule_has_the_public_names_of_its_package(name: str) -> None:
     package = {
+        "challenge": "workbench.diagnosis.challenge",
         "circuits": "circuits",
         "dynamics": "workbench.theory.training_dynamics",
         "measurements": "workbench.measure",

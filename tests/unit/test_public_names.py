@@ -11,6 +11,7 @@ import lengthlens
 from tests.support.held import Held
 
 PACKAGES = {
+    "challenge": "workbench.diagnosis.challenge",
     "circuits": "circuits",
     "dynamics": "workbench.theory.training_dynamics",
     "measurements": "workbench.measure",

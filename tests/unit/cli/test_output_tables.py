@@ -46,6 +46,15 @@ WORDS: Mapping[str, list[str]] = {
     "check": [A, B],
     "reproduce": ["crasp-exact", "--list"],
     "sweep": ["gallery", "--plan", "--out", "checkpoints/none_yet"],
+    "data": [],
+    "challenge": [
+        "score",
+        str(ROOT / "docs/challenge/answers/random.jsonl"),
+        "--challenge",
+        str(ROOT / "docs/challenge"),
+        "--truth",
+        str(ROOT / "docs/challenge/truth.json"),
+    ],
 }
 """Command -> its arguments on the gallery."""
 

@@ -412,6 +412,41 @@ COST = TableKind(
     ),
     single=True,
 )
+DATA = TableKind(
+    "datasets",
+    "one published dataset",
+    (
+        Field("dataset", "text", "name of the dataset"),
+        Field("title", "text", "its title"),
+        Field("rows", "whole", "number of rows; null for `gallery`"),
+        Field("columns", "whole", "number of columns; null for `gallery`"),
+    ),
+)
+CHALLENGE_SCORES = TableKind(
+    "scores",
+    "the score of one part of the answers",
+    (
+        Field("part", "text", "`cause`, `location` or `intervention`"),
+        Field("right", "whole", "models with a right answer"),
+        Field("models", "whole", "models that are scored"),
+        Field("share", "number", "share of right answers"),
+        Field("low", "number", f"lower end of the {LEVEL_TEXT} interval"),
+        Field("high", "number", f"upper end of the {LEVEL_TEXT} interval"),
+    ),
+)
+CHALLENGE_ANSWERS = TableKind(
+    "answers",
+    "the answer for one model",
+    (
+        Field("model", "text", "name of the model"),
+        Field("cause", "text", "named cause"),
+        Field("location", "text", "named location"),
+        Field("intervention", "text", "named intervention, or two"),
+        Field("cause_right", "text", "`yes` or `no`"),
+        Field("location_right", "text", "`yes`, `no`, or empty if it is not scored"),
+        Field("intervention_right", "text", "`yes`, `no`, or empty if it is not scored"),
+    ),
+)
 
 TABLES: dict[str, tuple[TableKind, ...]] = {
     "list": (RUNS,),
@@ -433,8 +468,10 @@ TABLES: dict[str, tuple[TableKind, ...]] = {
     "check": (CHECKED, PROBLEMS),
     "reproduce": (CLAIMS,),
     "sweep": (CELLS, COST),
+    "challenge": (CHALLENGE_SCORES, CHALLENGE_ANSWERS),
+    "data": (DATA,),
 }
 """Command -> the tables of its JSON."""
-_CSV_TABLES = {"info": LENGTHS, "check": CHECKED, "sweep": CELLS}
+_CSV_TABLES = {"info": LENGTHS, "check": CHECKED, "sweep": CELLS, "challenge": CHALLENGE_SCORES}
 CSV_TABLE: dict[str, TableKind] = {name: _CSV_TABLES.get(name, kinds[-1]) for name, kinds in TABLES.items()}
 """Command -> the one table that --csv prints."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -66,10 +66,12 @@ class Member:
     Attributes:
         kind: the kind's name.
         index: its number within its kind.
+        stream: name of the random streams from which it is drawn.
     """
 
     kind: str
     index: int
+    stream: str = "diagnosis bench"
 
     @property
     def group(self) -> str:
@@ -99,11 +101,11 @@ class Member:
         return self.plan.draw(self._rng("numbers"))
 
     def _rng(self, word: str) -> np.random.Generator:
-        return np.random.default_rng(seed_of("diagnosis bench", word, self.kind, self.index))
+        return np.random.default_rng(seed_of(self.stream, word, self.kind, self.index))
 
     def accuracy(self, model: HookedModel, length: int, strings: int, word: str) -> float:
         """Return the class-balanced accuracy of the last answer, on sequences drawn for the stream ``word``."""
-        draw = generator("diagnosis bench", word, self.kind, self.index, length)
+        draw = generator(self.stream, word, self.kind, self.index, length)
         batch = self.plan.task.sample(strings, length, draw, "matched", window=self.plan.trained)
         right = clearly_right(self.plan.task, forward(model, batch, [])["logits"], batch)
         return balanced_accuracy(right, last_classes(batch))
@@ -166,6 +168,41 @@ def strength_of(member: Member, part: Part) -> float:
     return part.value(best)
 
 
+@dataclass(frozen=True)
+class Planted:
+    """A member with its flaw, and the check of the flaw.
+
+    Attributes:
+        numbers: the model.
+        values: the planted values, by field.
+        at_trained: accuracy at N.
+        drop: the accuracy drop at n.
+        unplanted: share of the drop that is recovered when the flaw is removed.
+        unplanted_each: the same for each part of the flaw.
+        excluded: why the member is excluded, in a clause; "" if it passes the check.
+    """
+
+    numbers: Numbers
+    values: Mapping[str, float]
+    at_trained: float
+    drop: float
+    unplanted: float
+    unplanted_each: tuple[float, ...]
+    excluded: str
+
+
+def planted_member(member: Member) -> Planted:
+    """Return a member with its flaw, whose strength is searched, and the check of the flaw."""
+    numbers, parts = member.numbers_and_parts
+    flawed = planted(numbers, {part.field: strength_of(member, part) for part in parts})
+    values = {part.field: getattr(flawed, part.field) for part in parts}
+    inside, drop = member.loss(flawed, JUDGED, "truth")
+    each = [unplanted(member, flawed, [part], drop) for part in parts] if drop > 0 else []
+    whole = unplanted(member, flawed, parts, drop) if drop > 0 else 0.0
+    excluded = why_not_true(member.plan, inside, drop, whole, each)
+    return Planted(flawed, values, inside, drop, whole, tuple(each), excluded)
+
+
 def tried(member: Member, until: float | None = None) -> dict[str, Any]:
     """Make a member, check it and diagnose it; return its row of the bench's table.
 
@@ -178,12 +215,8 @@ def tried(member: Member, until: float | None = None) -> dict[str, Any]:
     """
     refuse_late(until)
     begun = time.process_time()
-    numbers, parts = member.numbers_and_parts
-    flawed = planted(numbers, {part.field: strength_of(member, part) for part in parts})
-    values = {part.field: getattr(flawed, part.field) for part in parts}
-    inside, loss = member.loss(flawed, JUDGED, "truth")
-    restored = [unplanted(member, flawed, [part], loss) for part in parts] if loss > 0 else []
-    whole = unplanted(member, flawed, parts, loss) if loss > 0 else 0.0
+    plant = planted_member(member)
+    flawed = plant.numbers
     rows = diagnosed(member, flawed)
     return {
         "version": VERSION,
@@ -191,13 +224,13 @@ def tried(member: Member, until: float | None = None) -> dict[str, Any]:
         "index": member.index,
         "group": member.group,
         "numbers": json.dumps(flawed.model_dump(), sort_keys=True),
-        "planted": json.dumps(values),
-        "wanted": member.target_drop if parts else 0.0,
-        "at_trained": inside,
-        "loss": loss,
-        "unplanted": whole,
-        "unplanted_each": restored,
-        "thrown_out": why_not_true(member.plan, inside, loss, whole, restored),
+        "planted": json.dumps(plant.values),
+        "wanted": member.target_drop if plant.values else 0.0,
+        "at_trained": plant.at_trained,
+        "loss": plant.drop,
+        "unplanted": plant.unplanted,
+        "unplanted_each": list(plant.unplanted_each),
+        "thrown_out": plant.excluded,
         **diagnosis_columns(rows),
         "rows": json.dumps([{k: v for k, v in r.items() if v not in (None, "")} for r in rows]),
         "seconds": time.process_time() - begun,
@@ -232,7 +265,7 @@ def diagnosed(member: Member, flawed: Numbers) -> list[Row]:
     """Return the rows of ``diagnosis`` at n, as for a run."""
     plan = member.plan
     grid = Grid(plan.trained, (plan.trained, plan.length), (plan.trained,), (plan.length,))
-    seed = seed_of("diagnosis bench", "diagnosis", member.kind, member.index)
+    seed = seed_of(member.stream, "diagnosis", member.kind, member.index)
     study = ModelStudy(flawed.build(), plan.task, grid, JUDGED, seed)
     study.trained_ids = getattr(flawed, "trained_ids", None)
     return Diagnosis(factors=(plan.length / plan.trained,)).finish(study)
