@@ -42,8 +42,9 @@ from workbench.diagnosis.challenge.methods import (
     tuning_labels,
 )
 from workbench.diagnosis.challenge.rotated_model import rotate, rotation
-from workbench.diagnosis.challenge.scoring import PARTS
+from workbench.diagnosis.challenge.scoring import PARTS, paired_difference
 from workbench.diagnosis.challenge.truth import Effect, ModelTruth, Truth
+from workbench.measure.intervals import tango
 from workbench.tasks.random_generator import generator
 
 STORED = ROOT / "docs" / "challenge"
@@ -188,6 +189,14 @@ def test_scores_by_hand() -> None:
         ("keys", "lost", "P.clip"), ("none", "none", "none"), ("keys", "code", "D.gap"), ("position", "code", "P.int")
     )
     assert [score_answers(wrong, TRUTH).share(part).hits for part in PARTS] == [0, 0, 0]
+    assert paired_difference(scores, score_answers(wrong, TRUTH), "cause")[0] == 1
+    assert paired_difference(scores, scores, "location")[0] == 0
+    half = answers_of(
+        ("position", "lost", "none"), ("none", "none", "none"), ("none", "none", "none"), ("keys", "lost", "none")
+    )
+    value, low, high = paired_difference(score_answers(half, TRUTH), scores, "cause")
+    assert (value, low < value < high) == (-0.5, True)
+    assert (low, high) == tango(0, 2, 4)
     low, high = scores.share("cause").ends
     assert (round(low, 3), high) == (0.398, 1.0), "Clopper and Pearson: 0.025 ** (1 / 4) = 0.398"
 

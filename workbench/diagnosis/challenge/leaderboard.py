@@ -14,7 +14,7 @@ from workbench.diagnosis.bench.scoring import Share
 from workbench.diagnosis.challenge.answer_file import EXAMPLE, read_answers
 from workbench.diagnosis.challenge.budget import BUDGET
 from workbench.diagnosis.challenge.errors import ChallengeError
-from workbench.diagnosis.challenge.scoring import PARTS, Scores, score_answers
+from workbench.diagnosis.challenge.scoring import PARTS, Scores, paired_difference, score_answers
 from workbench.diagnosis.challenge.truth import CAUSES, LOCATIONS, Truth, read_truth
 from workbench.storage.bounded import read_bytes
 
@@ -106,8 +106,8 @@ The first command takes about five seconds of CPU time per model. In Python, ope
 from lengthlens.challenge import open_challenge
 
 for entry in open_challenge("my_challenge").models:
-    model, task = entry.load(), entry.task               # a HookedTransformer and its task
-    batch = entry.draw(entry.length, 512)                # 512 sequences of length n with their correct answers
+    model, task = entry.load(), entry.task  # a HookedTransformer and its task
+    batch = entry.draw(entry.length, 512)  # 512 sequences of length n with their correct answers
     accuracy = task.correct(model(batch.tokens), batch)[:, -1].double().mean()
 ```
 
@@ -175,7 +175,25 @@ def _board(truth: Truth, entries: list[Entry]) -> str:
         cells = " | ".join(_share(entry.scores.share(part)) for part in PARTS)
         passes = f"{entry.passes[0]:,.0f} ({entry.passes[1]:,})"
         lines.append(f"| {entry.name} | {cells} | {passes} |")
+    best = entries[0]
+    lines += [
+        "",
+        f"The next table compares `{best.name}` with each other entry on the same models. Each cell is the share of "
+        f"right answers of `{best.name}` minus that of the entry, with its {LEVEL_TEXT} interval (Tango, paired by "
+        "model). If the interval contains 0, the split is too small to rank the two entries.",
+        "",
+        "| compared with | cause | location | intervention |",
+        "|---|---|---|---|",
+    ]
+    for entry in entries[1:]:
+        cells = " | ".join(_difference(best, entry, part) for part in PARTS)
+        lines.append(f"| {entry.name} | {cells} |")
     return "\n".join([*lines, ""])
+
+
+def _difference(first: Entry, second: Entry, part: str) -> str:
+    value, low, high = paired_difference(first.scores, second.scores, part)
+    return f"{value:+.2f} [{low:+.2f}, {high:+.2f}]"
 
 
 def _share(share: Share) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from workbench.diagnosis.bench.scoring import Share
 from workbench.diagnosis.challenge.answer_file import PAIR, Answer
 from workbench.diagnosis.challenge.truth import ModelTruth, Truth
+from workbench.measure.intervals import tango
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,20 @@ class Scores:
         """Return the right answers among the scored ones, for ``cause``, ``location`` or ``intervention``."""
         scored = [right for score in self.models if (right := getattr(score, part)) is not None]
         return Share(sum(scored), len(scored))
+
+
+def paired_difference(first: Scores, second: Scores, part: str) -> tuple[float, float, float]:
+    """Return how much more often the first entry is right than the second, with its paired interval (Tango).
+
+    Args:
+        first, second: the scores of two entries on the same models.
+        part: ``cause``, ``location`` or ``intervention``.
+    """
+    pairs = [(getattr(a, part), getattr(b, part)) for a, b in zip(first.models, second.models, strict=True)]
+    scored = [(a, b) for a, b in pairs if a is not None]
+    more, fewer = (sum(a is better and b is not better for a, b in scored) for better in (True, False))
+    low, high = tango(more, fewer, len(scored))
+    return (more - fewer) / len(scored), low, high
 
 
 PARTS = ("cause", "location", "intervention")
