@@ -84,7 +84,7 @@ def _make(seed: int, out: Path, truth: Path, models: int | None) -> None:
     from workbench.diagnosis.challenge.make_challenge import make_challenge
 
     made = make_challenge(seed, out, truth, models, _count)
-    print(f"{out} contains {len(made.models)} models. {truth} contains their planted causes; do not share this file.")
+    print(f"Models in {out}: {len(made.models)}. {truth} contains their planted causes; do not share this file.")
     print(f"Next: write one answer per model, then lengthlens challenge score answers.jsonl --challenge {out}")
 
 
