@@ -15,7 +15,7 @@ DIR ?= checkpoints
 export OMP_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE = 1
 
-.PHONY: help setup demo app docs test test-fast test-unit test-all hostile hostile-short pins check bench campaign mutants device-check diagnosis-bench challenge diagnosis-runs prescriptions gallery browser upstream libraries pictures probe-figures plateau-figure other-machines pretrained small-model readmes site space wheel clean
+.PHONY: help setup demo app docs test test-fast test-unit test-all hostile hostile-short pins check bench campaign mutants device-check diagnosis-bench challenge diagnosis-runs prescriptions gallery browser upstream libraries pictures probe-figures plateau-figure other-machines pretrained small-model readmes site space notebooks wheel clean
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -183,6 +183,9 @@ space: site ## the same site as a folder for a Hugging Face Space, in build/spac
 	cp .ci/space_card.md build/space/README.md
 	@echo "Publish it: hf auth login, hf repos create OWNER/lengthlens --type space --sdk static, then"
 	@echo "hf upload OWNER/lengthlens build/space . --repo-type space"
+
+notebooks: setup ## the tutorials as executed .ipynb files in build/notebooks (LENGTHLENS_URL=https://github.com/OWNER/REPOSITORY: with Colab buttons)
+	$(BIN)/python docs/site/notebook_files.py build/notebooks
 
 wheel: $(CORE) ## the package in dist/, with gallery and sweeps (LENGTHLENS_URL=https://HOST/OWNER/REPOSITORY: whole links)
 	rm -rf dist build/lib build/bdist*

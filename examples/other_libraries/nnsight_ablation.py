@@ -1,6 +1,6 @@
 """Open a run's model in nnsight, read an attention pattern, and set one head to zero.
 
-pip install "lengthlens[libraries]"
+pip install -e '.[libraries]'
 python examples/other_libraries/nnsight_ablation.py checkpoints/gallery/flip_flop_rotary_s0
 """
 

@@ -1,6 +1,6 @@
 """Open a run's model in pyvene and set one head to zero.
 
-pip install "lengthlens[libraries]"
+pip install -e '.[libraries]'
 python examples/other_libraries/pyvene_ablation.py checkpoints/gallery/flip_flop_rotary_s0
 """
 

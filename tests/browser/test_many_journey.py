@@ -137,7 +137,10 @@ def test_a_figure_for_a_paper_has_the_size_of_its_column_and_its_fonts_inside(pa
     assert b">Accuracy</text>" in svg
     assert b"prefix length, \xc3\x97 trained" in svg
     name, png = saved("PNG, 6.75 in")
-    assert struct.unpack(">2I", png[16:24]) == (4050, 2106)  # 600 a printed inch; 307 + 18 + 12 pixels of 96 an inch high
+    assert struct.unpack(">2I", png[16:24]) == (
+        4050,
+        2106,
+    )  # 600 a printed inch; 307 + 18 + 12 pixels of 96 an inch high
     name, pdf = saved("PDF, 3.25 in")
     assert name == "majority-nope-s0-accuracy-length-single.pdf"
     streams = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf, re.DOTALL)
