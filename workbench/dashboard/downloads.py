@@ -1,8 +1,8 @@
 """Plain addresses for what a panel shows: its rows as CSV and Parquet, its figure as JSON, the snippet that draws it.
 
-``/data/<panel>.csv``, ``.parquet``, ``.md``, ``.tex``, ``.json``, ``.py`` and ``.pdf`` take the same query as the page,
-so that a link to a view is also a link to its data. ``paper=single`` or ``double`` makes a figure of the width of one
-or two columns. The pages declare which panels exist. ``/report.html`` is the whole run as one file.
+``/data/<panel>.csv``, ``.parquet``, ``.md``, ``.tex``, ``.json``, ``.py``, ``.pdf`` and ``.gif`` take the same query as
+the page, so that a link to a view is also a link to its data. ``paper=single`` or ``double`` makes a figure as wide as
+one or two columns. The pages declare which panels exist. ``/report.html`` is the whole run as one file.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from flask import Flask, Response, request
 
 from workbench.core.errors import LensError
 from workbench.core.failures import as_sentence, clause, isolated
+from workbench.dashboard.animation import to_gif
 from workbench.dashboard.pages.all_pages import PAGES
 from workbench.dashboard.panels.panel_spec import SIZE, Panel, PanelCursor
 from workbench.dashboard.panels.sequence.sequence_query import Busy, NotComputed
@@ -40,7 +41,7 @@ from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Cursor, parse, resolve
 from workbench.dashboard.state.request_gate import aside
 from workbench.dashboard.state.run_view import RunView
-from workbench.figures.errors import NotMeasured
+from workbench.figures.errors import ExportError, NotMeasured
 from workbench.figures.labels import whole
 from workbench.figures.look import Theme
 from workbench.table.schema import WHOLE
@@ -52,6 +53,7 @@ KINDS = {
     "md": "text/markdown",
     "tex": "text/x-tex",
     "pdf": "application/pdf",
+    "gif": "image/gif",
     "json": "application/json",
     "py": "text/x-python",
 }
@@ -119,7 +121,7 @@ def connect(server: Flask, context: Context) -> None:
                 return error_response(503, str(busy), {"Retry-After": str(busy.seconds)})
             except (NotMeasured, Unknown, NotComputed) as error:
                 return error_response(404, str(error))
-            except PrintError as error:
+            except (PrintError, ExportError) as error:
                 return error_response(503, f"{error}.")
             except LensError as error:
                 return error_response(422, f"The values stored for {name} cannot be drawn ({clause(error)}).")
@@ -320,6 +322,18 @@ def to_pdf(export: Export) -> bytes:
         return printed(page(picture))
 
 
+def to_animation(export: Export) -> bytes:
+    """Return the panel at each checkpoint as an animated GIF.
+
+    Raises:
+        Unknown: for a panel that is no figure of a run's table.
+    """
+    if not isinstance(export.panel, Panel) or export.panel.form != "graph":
+        raise Unknown(f"{export.panel.title} cannot be played over training; save it as SVG")
+    with aside():  # it takes seconds, and readers who move a slider go first
+        return to_gif(export.panel, export.at)
+
+
 def to_parquet(rows: pd.DataFrame) -> bytes:
     """Return rows as Parquet. A column that mixes several types is written as text."""
     texts = {}
@@ -338,5 +352,6 @@ WRITTEN: dict[str, Callable[[Export], str | bytes]] = {
     "md": lambda export: to_text_table(export, markdown, ""),
     "tex": lambda export: to_text_table(export, latex, "% "),
     "pdf": to_pdf,
+    "gif": to_animation,
 }
 """Exports that are saved as files."""

@@ -12,10 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from flask.testing import FlaskClient
+from PIL import Image
 
 from tests.support.dashboard.pages import OWN, A, B
 from workbench.dashboard import downloads
+from workbench.dashboard.animation import evenly
 from workbench.dashboard.app import create_app
+from workbench.dashboard.panels.panel_spec import SIZE
 from workbench.dashboard.panels.run_panels import PANELS
 from workbench.dashboard.paper_figure import caption, caption_lines, page
 from workbench.dashboard.server.chromium import PrintError, printed
@@ -138,3 +141,27 @@ def test_a_caption_is_broken_between_words_and_leaves_out_what_rows_do_not_state
     )
     assert "@page { size: 3.25in 2.6875in; margin: 0 }" in printed_page, "216 + 18 + 2 x 12 pixels"
     assert "<p>&lt;a&gt;</p><p>b</p>" in printed_page
+
+
+def test_a_panel_over_training_is_a_gif_with_a_frame_for_each_checkpoint(client: FlaskClient) -> None:
+    answer = client.get(f"/data/accuracy-length.gif?{LINK}")
+    assert (answer.status_code, answer.mimetype) == (200, "image/gif")
+    csv = pd.read_csv(io.BytesIO(client.get(f"/data/accuracy-training.csv?{LINK}").data))
+    with Image.open(io.BytesIO(answer.data)) as gif:
+        assert gif.n_frames == csv["step"].nunique()
+        assert gif.size == SIZE
+        frames = []
+        for place in range(gif.n_frames):
+            gif.seek(place)
+            frames.append((gif.convert("RGB").tobytes(), gif.info["duration"]))
+    assert len({picture for picture, _ in frames}) == len(frames), "each frame states its own step"
+    assert [shown for _, shown in frames] == [700] * (len(frames) - 1) + [2500]
+    none = client.get(f"/data/phase.gif?{LINK}")
+    assert none.status_code == 404
+    assert b"cannot be played over training" in none.data
+
+
+def test_an_animation_of_many_checkpoints_keeps_the_first_and_the_last() -> None:
+    steps = evenly(list(range(0, 5000, 50)))
+    assert (len(steps), steps[0], steps[-1]) == (30, 0, 4950)
+    assert len(set(steps)) == len(steps)

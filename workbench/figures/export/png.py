@@ -15,8 +15,12 @@ _SMOOTH = 2
 """Times as large as that it is drawn, before it is made smaller."""
 
 
-def to_png(picture: Picture) -> bytes:
-    """The picture as PNG, twice as large as its size in pixels.
+def to_png(picture: Picture, scale: int = SCALE) -> bytes:
+    """The picture as PNG.
+
+    Args:
+        picture: what is drawn.
+        scale: pixels of the file per pixel of the picture.
 
     Raises:
         ExportError: if Pillow is not installed.
@@ -25,7 +29,7 @@ def to_png(picture: Picture) -> bytes:
         from PIL import Image, ImageDraw, ImageFont
     except ImportError:
         raise ExportError("a PNG needs Pillow: run `pip install pillow`, or choose a file .svg or .pdf") from None
-    factor = SCALE * _SMOOTH
+    factor = scale * _SMOOTH
     size = round(picture.width * factor), round(picture.height * factor)
     image = Image.new("RGBA", size, "white")
     left, top, right, bottom = (round(value * factor) for value in picture.plot)
@@ -46,9 +50,9 @@ def to_png(picture: Picture) -> bytes:
         image = Image.alpha_composite(image, layer)
     data = io.BytesIO()
     small = image.convert("RGB").resize(
-        (round(picture.width * SCALE), round(picture.height * SCALE)), Image.Resampling.LANCZOS
+        (round(picture.width * scale), round(picture.height * scale)), Image.Resampling.LANCZOS
     )
-    small.save(data, "PNG", dpi=(96 * SCALE, 96 * SCALE))
+    small.save(data, "PNG", dpi=(96 * scale, 96 * scale))
     return data.getvalue()
 
 

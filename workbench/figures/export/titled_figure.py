@@ -114,16 +114,22 @@ def save(
 
     file = Path(path)
     refuse_ending(file)
-    titled = figure.titled(height) if isinstance(figure, TitledFigure) else figure
     if file.suffix.lower() == ".html":
+        titled = figure.titled(height) if isinstance(figure, TitledFigure) else figure
         data = str(titled.to_html(include_plotlyjs=True, full_html=True, config={"displaylogo": False})).encode()
     else:
-        content = titled.to_dict()
-        if isinstance(figure, TitledFigure):
-            content["layout"]["margin"]["t"] = (figure.layout.margin.t or 0) if figure.layout.margin else 0
-        data = _WRITERS[file.suffix.lower()](laid_out(content, width, height))
+        data = _WRITERS[file.suffix.lower()](picture_of(figure, width, height))
     write_named(file, data)
     return file
+
+
+def picture_of(figure: go.Figure, width: float | None = None, height: float | None = None) -> Picture:
+    """Return the figure with its title as lines, areas and words, which need no browser to be drawn."""
+    titled = figure.titled(height) if isinstance(figure, TitledFigure) else figure
+    content = titled.to_dict()
+    if isinstance(figure, TitledFigure):
+        content["layout"]["margin"]["t"] = (figure.layout.margin.t or 0) if figure.layout.margin else 0
+    return laid_out(content, width, height)
 
 
 def _place_line_names(figure: go.Figure, ends: Sequence[float], height: float) -> None:

@@ -80,12 +80,13 @@
     button.disabled = false;
   };
 
-  const FILES = { csv: "CSV", parquet: "Parquet", md: "Markdown", tex: "LaTeX", pdf: "PDF" };
+  const FILES = { csv: "CSV", parquet: "Parquet", md: "Markdown", tex: "LaTeX", pdf: "PDF", gif: "GIF" };
   lens.export = async function (action, id) {
     const [kind, paper] = action.split(" "), ending = (paper ? "-" + paper : "") + "." + kind;
     try {
       if (FILES[kind]) {
         if (kind === "pdf") lens.toast("Printing the PDF …");
+        if (kind === "gif") lens.toast("Drawing a frame for each checkpoint …");
         const answer = await fetched(address(id, kind, paper));
         save(URL.createObjectURL(await answer.blob()), named(answer) || id + ending);
         lens.toast(FILES[kind] + " saved");

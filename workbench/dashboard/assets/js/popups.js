@@ -5,7 +5,7 @@
   const DELAY = 150, GRACE = 120, GAP = 4, EDGE = 8;
   const MENU = {
     Data: [["table", "Data as table", "T"], ["csv", "CSV"], ["parquet", "Parquet"], ["md", "Markdown"], ["tex", "LaTeX"]],
-    Picture: [["png", "PNG, 2×"], ["svg", "SVG"]],
+    Picture: [["png", "PNG, 2×"], ["svg", "SVG"], ["gif", "GIF over training"]],
     "For papers": [["svg single", "SVG, 3.25 in"], ["pdf single", "PDF, 3.25 in"], ["png single", "PNG, 3.25 in"],
       ["svg double", "SVG, 6.75 in"], ["pdf double", "PDF, 6.75 in"], ["png double", "PNG, 6.75 in"]],
     Notebook: [["snippet", "Python snippet"], ["panel-link", "Link to these data"]],
