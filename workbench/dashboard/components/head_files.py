@@ -45,6 +45,7 @@ SCRIPTS = (
     "export",
     "grid",
     "claims",
+    "pins",
     "popups",
     "sequence",
     "head_maps",

@@ -60,6 +60,7 @@ class Extras(TypedDict, total=False):
     strength: Annotated[str, Field(pattern=r"^(0|1|0\.[0-9]{1,2})?\z")]
     pick: Name
     pins: Name
+    panels: Text
     effect: Name
 
 

@@ -20,6 +20,7 @@ from workbench.dashboard.panels import (
     panel_frame,
     panel_words,
     picture_panels,
+    pinned,
     when_decided,
     wrong_strings,
 )
@@ -73,6 +74,9 @@ RAILS = {row: f"rail-{row}" for row in ROWS}
 MATRIX = tuple(one for one in PANELS if one.row in ROWS)
 DEEPER_GROUPS = {row: tuple(one for one in DEEPER if one.row == row) for row in DEEPER_ROWS}
 """Row -> its panels; the page has the row if the run was evaluated for it."""
+
+LATE = frozenset(panel.id for panel in (*WHY, *DEEPER, *CIRCUIT, *IN_CONTEXT_DEEPER, *picture_panels.PICTURES, *MORE))
+"""Ids of panels that stand below the first screen, unless they are pinned."""
 
 WHY_DRAWN = "matrix more-row late why-row"
 WHY_BARE = f"{WHY_DRAWN} bare"
@@ -129,7 +133,8 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
 def _below(run: RunView, extras: Mapping[str, str]) -> list[Any]:
     """What stands below the headline: the sections of its kind."""
     sections = run.kind.sections if run.brief.rows else run.kind.unmeasured
-    return [part for section in sections for part in SECTIONS[section](run, extras)]
+    parts = [part for section in sections for part in SECTIONS[section](run, extras)]
+    return pinned.with_pinned(parts, extras.get(pinned.KEY, ""), LATE)
 
 
 def save_button(run: RunView) -> html.Button:
@@ -281,7 +286,9 @@ def check(_: Context, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str
     """Return the valid extras of a link: a quantity, or a connection of the circuit graph, that the run has."""
     quantity, notices = _quantity(run, extras.get("quantity", ""))
     circuit, more_notices = circuit_row.check_extras(run, extras)
-    return {"quantity": quantity, **circuit}, [*notices, *more_notices]
+    panels, unknown_panels = pinned.check(extras.get(pinned.KEY, ""), [panel.id for panel in PAGE.panels])
+    notices += [*more_notices, *unknown_panels]
+    return {"quantity": quantity, **circuit, pinned.KEY: panels}, notices
 
 
 def _quantity(run: RunView, asked: str) -> tuple[str, list[Notice]]:
@@ -486,6 +493,6 @@ PAGE = CursorPage(
         *MORE,
         head_maps_panel.PANEL,
     ),
-    extras={"quantity": "", **circuit_row.EXTRAS},
+    extras={"quantity": "", pinned.KEY: "", **circuit_row.EXTRAS},
     check=check,
 )

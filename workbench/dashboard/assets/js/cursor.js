@@ -223,7 +223,7 @@
     const asked = new URLSearchParams(location.search);
     if (!document.querySelector(".cursor-page") || asked.get("run") === name || lens.run === name) return;
     const parts = ["run=" + encodeURIComponent(name).replace(/%2F/g, "/")];
-    for (const key of ["step", "len", "layer", "head", "view", "axis"]) {
+    for (const key of ["step", "len", "layer", "head", "view", "axis", "panels"]) {
       if (asked.has(key)) parts.push(key + "=" + encodeURIComponent(asked.get(key)));
     }
     lens.go(location.pathname + "?" + parts.join("&"));

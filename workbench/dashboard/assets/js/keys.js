@@ -41,6 +41,7 @@
 
   /* ---- panels ---------------------------------------------------------------------------------- */
   const modes = {};
+  const PINS = new Set(["pin", "unpin", "pin-earlier", "pin-later"]);
   lens.act = function (action, id) {
     const panel = at(id + "-panel");
     if (!panel) return;
@@ -49,6 +50,7 @@
       panel.dataset.mode = modes[id];
       lens.set(id + "-mode", { data: modes[id] });
     } else if (action === "max") lens.maximise(panel);
+    else if (PINS.has(action)) lens.pin(action, id);
     else lens.export(action, id);
   };
   lens.maximise = function (panel) {

@@ -44,7 +44,8 @@
     close(false);
     hide();
     const panel = button.dataset.menu;
-    const groups = Object.entries(MENU).map(([name, items]) => made("div", { role: "group", "aria-label": name },
+    const pins = window.lens.pinItems(panel);
+    const groups = Object.entries(pins.length ? { "This page": pins, ...MENU } : MENU).map(([name, items]) => made("div", { role: "group", "aria-label": name },
       made("p", { "aria-hidden": "true" }, name),
       ...items.map(([action, text, key]) => made("button",
         { type: "button", role: "menuitem", tabindex: "-1", "data-action": action, "data-panel": panel },
