@@ -326,7 +326,7 @@ def to_animation(export: Export) -> bytes:
     """Return the panel at each checkpoint as an animated GIF.
 
     Raises:
-        Unknown: for a panel that is no figure of a run's table.
+        Unknown: for a panel that is not a figure of a run's table.
     """
     if not isinstance(export.panel, Panel) or export.panel.form != "graph":
         raise Unknown(f"{export.panel.title} cannot be played over training; save it as SVG")

@@ -32,6 +32,10 @@ HEAD = 18
 """Height of the title's line, pixels."""
 CAPTION, CAPTION_LINE, CAPTION_LEFT = 9, 12, 6
 """Size of the caption's letters, height of its line, and room on each side of it, pixels."""
+_CAPTION_STYLE = (
+    f"p{{margin:0 {CAPTION_LEFT}px;font:400 {CAPTION}px/{CAPTION_LINE}px Inter,sans-serif;"
+    "color:#4A5160;white-space:nowrap}"
+)
 SEPARATOR = " \u00b7 "
 MOST_RUNS = 3
 """Runs that a caption names; of more it gives how many there are."""
@@ -148,8 +152,6 @@ def page(picture: Mapping[str, Any]) -> str:
         f"{_faces()}"
         "body { margin: 0; font: 600 11px/18px Inter, sans-serif; color: #14181F }"
         f"h1 {{ margin: 0; padding-left: 6px; height: {HEAD}px; font: inherit; overflow: hidden }}"
-        f"p {{ margin: 0 {CAPTION_LEFT}px; font: 400 {CAPTION}px/{CAPTION_LINE}px Inter, sans-serif; color: #4A5160;"
-        " white-space: nowrap }"
     )
     loaded = "Promise.all(['400', '600'].map((weight) => document.fonts.load(weight + ' 11px Inter')))"
     script = (
@@ -159,7 +161,7 @@ def page(picture: Mapping[str, Any]) -> str:
     return (
         "<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'>"
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        f"<title>{escape(picture['title'])}</title><style>{style}</style></head>"
+        f"<title>{escape(picture['title'])}</title><style>{style}{_CAPTION_STYLE}</style></head>"
         f"<body><h1>{escape(picture['title'])}</h1><div id='plot'></div>"
         f"{''.join(f'<p>{escape(line)}</p>' for line in lines)}"
         f"<script>{plotly_js()}</script><script>{script}</script></body></html>"

@@ -1,6 +1,6 @@
 """Panels that a reader pins to the top of the Run page, in an order that the address of the page keeps.
 
-The browser changes the address (``assets/js/pins.js``), and the page is drawn anew. A pinned panel leaves its row.
+The browser changes the address (``assets/js/pins.js``), and the page is drawn again. A pinned panel leaves its row.
 """
 
 from __future__ import annotations
