@@ -79,9 +79,14 @@ def switch_lines() -> list[str]:
     for cell in SWITCH_CELLS:
         for direction in DIRECTIONS:
             changes = change_by_step(rows, cell, direction)
-            values = [f"{c.value:+.2f} [{c.low:.2f}, {c.high:.2f}]" for c in changes]
+            values = [f"{_digits(c.value):+.2f} [{_digits(c.low):.2f}, {_digits(c.high):.2f}]" for c in changes]
             found += [f"| {' | '.join([cell.words, direction, *values, bracket(changes)])} |"] if changes else []
     return found
+
+
+def _digits(value: float) -> float:
+    """A value with two digits, without the sign of a zero."""
+    return round(value, 2) + 0.0
 
 
 def settings_lines() -> list[str]:

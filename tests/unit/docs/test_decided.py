@@ -9,14 +9,24 @@ import pytest
 
 from tests.support.places import ROOT
 from tests.support.scripts import script
-from workbench.claims.determinacy.cells import CELLS, CONSTANT, FORK_STEPS, cell_named
+from workbench.claims.determinacy.cells import CELLS, CONSTANT, FORK_STEPS, MORE_CELLS, cell_named
 from workbench.claims.determinacy.families import determinacy_at
 from workbench.claims.determinacy.forecast_rows import first_step_forecasts, forecasts_by_cell
 from workbench.claims.determinacy.statistics import Determinacy
+from workbench.claims.determinacy.stored_rows import read_rows
 from workbench.claims.determinacy.study import FAMILY_FILE, StudyTable
+from workbench.claims.determinacy.switches import (
+    DIRECTIONS,
+    RESCUE,
+    SPOIL,
+    SWITCH_CELLS,
+    SWITCH_FILE,
+    change_by_step,
+)
 
 script("verdict_figures")
 FIGURES = script("determinacy_figures")
+CHANGES = script("determinacy_change_figures")
 STUDY = script("determinacy_study")
 PAGE = (ROOT / "docs" / "decided.md").read_text(encoding="utf-8")
 TEXT = " ".join(PAGE.split())
@@ -36,9 +46,14 @@ def test_the_committed_figure_is_current(name: str) -> None:
     )
 
 
+def test_the_figure_of_switches_is_current() -> None:
+    stored = (FIGURES.PICTURES / "determinacy-switches.svg").read_text(encoding="utf-8")
+    assert stored == CHANGES.switch_figure(), "python docs/determinacy_change_figures.py"
+
+
 def test_the_table_of_the_page_is_that_of_the_script() -> None:
     forecasts = STUDY.forecast_lines(TABLE)
-    lines = [*STUDY.determinacy_lines(TABLE), *forecasts[: forecasts.index("")]]
+    lines = [*STUDY.determinacy_lines(TABLE), *forecasts[: forecasts.index("")], *STUDY.switch_lines()]
     assert [line for line in PAGE.splitlines() if line.startswith("|")] == lines
 
 
@@ -64,6 +79,49 @@ def test_three_cells_are_too_uniform() -> None:
     assert set(uniform) == {"flip_flop-rotary", "even_pairs-none", "bounded_dyck_2-learned"}
     assert {found.label for cell in uniform for found in map(at, [cell] * 4, FORK_STEPS)} == {"too uniform"}
     assert f"standard deviation of {min(uniform.values()):.2f} to {max(uniform.values()):.2f}" in TEXT
+
+
+@pytest.mark.parametrize("name", ["abd_bc-rotary-32", "abd_bc-rotary-challenge"])
+def test_the_result_holds_beside_the_cells_of_the_claims(name: str) -> None:
+    cell = next(cell for cell in MORE_CELLS if cell.name == name)
+    found = determinacy_at(TABLE.rows, cell, 150)
+    assert found is not None
+    assert found.label == "decided"
+    assert f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]" in TEXT
+
+
+SWITCHES = {
+    (cell.name, direction): change_by_step(read_rows(*SWITCH_FILE), cell, direction)
+    for cell in SWITCH_CELLS
+    for direction in DIRECTIONS
+}
+
+
+@pytest.mark.parametrize(("cell", "step"), [("bounded_dyck_2-none", 400), ("abd_bc-rotary", 300)])
+def test_long_sequences_rescue_what_is_decided(cell: str, step: int) -> None:
+    assert at(cell, step).label == "decided"
+    change = next(change for change in SWITCHES[cell, RESCUE] if change.step == step)
+    assert change.changed
+    assert f"step {step}, by {change.value:.2f} [{change.low:.2f}, {change.high:.2f}]" in TEXT
+
+
+def test_what_long_sequences_change_and_where() -> None:
+    """Four kinds are rescued, less so at the end, and two are spoilt, until step 300."""
+    rescued, spoilt = (
+        {cell.name for cell in SWITCH_CELLS if any(change.changed for change in SWITCHES[cell.name, direction])}
+        for direction in DIRECTIONS
+    )
+    assert rescued == {"bounded_dyck_2-none", "abd_bc-rotary", "abd_bc-none", "bounded_dyck_3-none"}
+    assert spoilt == {"bounded_dyck_2-none", "bounded_dyck_3-none"}
+    for cell in spoilt:
+        assert max(change.step for change in SWITCHES[cell, SPOIL] if change.changed) == 300
+    for cell in rescued:
+        by_step = {change.step: change.value for change in SWITCHES[cell, RESCUE]}
+        assert by_step[400] < by_step[100]
+    flip_flop = SWITCHES["flip_flop-rotary", RESCUE]
+    assert all(change.low > 0 for change in flip_flop)
+    low, high = (f"{f(change.value for change in flip_flop):.2f}" for f in (min, max))
+    assert f"raise reach by {low} to {high} at all steps" in TEXT
 
 
 def test_less_is_decided_at_a_constant_rate() -> None:

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.claims.determinacy.cells import STEPS, StudyCell, planned_cells
+from workbench.claims.determinacy.cells import MORE_CELLS, STEPS, StudyCell, planned_cells
 from workbench.claims.determinacy.families import determinacy_by_step
 from workbench.claims.determinacy.statistics import DECIDED, DECIDED_FROM, TOO_UNIFORM, Determinacy
+from workbench.claims.determinacy.stored_rows import read_rows
 from workbench.claims.determinacy.study import FAMILY_FILE, StudyTable
-from workbench.core.stored_model import TRANSFORMER, StoredModel
+from workbench.claims.determinacy.switches import RESCUE, SWITCH_FILE, Change, change_by_step
+from workbench.core.stored_model import StoredModel
 
 FORK_SHARES = (0.3, 0.6)
 """Shares of training at which forks are suggested, as in the determinacy study."""
@@ -23,10 +25,12 @@ class KindDeterminacy:
     Attributes:
         cell: the cell of the study.
         by_step: determinacy by fork step, ascending.
+        rescues: what longer sequences from a step on change, by step, ascending; () = not in the study.
     """
 
     cell: StudyCell
     by_step: Mapping[int, Determinacy]
+    rescues: Sequence[Change] = ()
 
     @property
     def decided_from(self) -> int | None:
@@ -44,8 +48,21 @@ class KindDeterminacy:
         return max((step for step, result in self.by_step.items() if result.label != DECIDED), default=None)
 
     @property
+    def last_rescue(self) -> Change | None:
+        """The last step from which on longer sequences raise reach; None if there is none."""
+        return next((change for change in reversed(self.rescues) if change.changed and change.value > 0), None)
+
+    @property
     def sentence(self) -> str:
-        """When runs of this kind are decided, in one sentence."""
+        """When runs of this kind are decided, and until when longer sequences raise their reach, in one sentence."""
+        rescue = self.last_rescue
+        if rescue is None:
+            return self._when
+        value = f"{rescue.value:.2f} [{rescue.low:.2f}, {rescue.high:.2f}]"
+        return f"{self._when}; sequences of length 2 N from step {rescue.step} on still raise it by {value}"
+
+    @property
+    def _when(self) -> str:
         families = next(iter(self.by_step.values())).families
         if all(result.label == TOO_UNIFORM for result in self.by_step.values()):
             return f"runs of this kind all reach about equally far ({families} families of runs with N = 16)"
@@ -65,17 +82,18 @@ class KindDeterminacy:
 
 
 def determinacy_of_kind(config: Mapping[str, Any]) -> KindDeterminacy | None:
-    """Return the determinacy of runs with the same task, positions and schedule; None if the study has none.
+    """Return the determinacy of runs with the same task, model and schedule; None if the study has none.
 
     Width, lengths and steps of the run may differ from those of the study.
 
     Args:
         config: the run's config as stored.
     """
-    for cell in planned_cells():
+    for cell in [*planned_cells(), *MORE_CELLS]:
         if _same_kind(cell, config):
             found = determinacy_by_step(StudyTable.read(*FAMILY_FILE).rows, cell)
-            return KindDeterminacy(cell, found) if found else None
+            rescues = change_by_step(read_rows(*SWITCH_FILE), cell, RESCUE) if cell.schedule == "cosine" else ()
+            return KindDeterminacy(cell, found, rescues) if found else None
     return None
 
 
@@ -123,7 +141,7 @@ def _same_kind(cell: StudyCell, config: Mapping[str, Any]) -> bool:
     model, training, task = StoredModel(config["model"]), config["training"], config["task"]
     return (
         (task["name"], task.get("parameters", {})) == (cell.task, dict(cell.parameters))
-        and (model.kind, model.positions, model.ids) == (TRANSFORMER, cell.positions, "arange")
+        and (model.kind, model.positions, model.ids) == (cell.architecture, cell.positions, "arange")
         and training.get("rate_law") == cell.schedule
         and (training.get("curriculum") or {}).get("law") == "uniform"
     )

@@ -11,12 +11,13 @@ import pytest
 from workbench.claims.claim import Claim
 from workbench.claims.claim_on_function import claim_of
 from workbench.claims.determinacy import forecast_rows
-from workbench.claims.determinacy.cells import FORK_STEPS, StudyCell, cell_named, planned_cells
+from workbench.claims.determinacy.cells import FORK_STEPS, MORE_CELLS, StudyCell, cell_named, planned_cells
 from workbench.claims.determinacy.families import determinacy_by_step, families_at
 from workbench.claims.determinacy.forecast_rows import CellForecast
 from workbench.claims.determinacy.of_run import KindDeterminacy, determinacy_of_kind
 from workbench.claims.determinacy.statistics import determinacy, difference_of_means, paired_difference
 from workbench.claims.determinacy.study import StudyTable
+from workbench.claims.determinacy.switches import Change
 from workbench.claims.suites import own_determinacy
 from workbench.claims.verdict_rule import judge
 
@@ -151,6 +152,19 @@ def test_the_kind_of_a_run_and_its_sentence(monkeypatch: pytest.MonkeyPatch) -> 
         assert determinacy_of_kind(other) is None
 
 
+def test_a_state_space_model_is_another_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = rows_of(lambda cell, step: 0.98)
+    table = StudyTable(Path(), "", rows)
+    monkeypatch.setattr(StudyTable, "read", staticmethod(lambda *file: table))
+    same_task = cell_named("bounded_dyck_2-none")
+    found = determinacy_of_kind(same_task.config(7).as_json())
+    assert found is not None
+    assert found.cell == same_task
+    state_space = MORE_CELLS[-1].config(7).as_json()
+    assert state_space["model"]["architecture"] == "ssm"
+    assert determinacy_of_kind(state_space) is None, "these rows have no families of it"
+
+
 def test_cells_state_all_parameters_as_a_run_stores_them() -> None:
     for cell in planned_cells():
         assert cell.config(0).as_json()["task"] == {"name": cell.task, "parameters": dict(cell.parameters)}
@@ -167,3 +181,8 @@ def test_sentences_of_kinds_that_are_always_or_never_decided() -> None:
     assert uniform.label == "too uniform"
     assert "all reach about equally far" in KindDeterminacy(cell, {150: uniform, 300: uniform}).sentence
     assert "is not decided by step 300 of 500" in KindDeterminacy(cell, {150: decided, 300: undecided}).sentence
+    rescues = [Change(step, 0.31, 0.2, 0.42, 8, step < 300, 0.1) for step in (100, 200, 300)]
+    rescued = KindDeterminacy(cell, {150: decided, 300: decided}, rescues).sentence
+    assert rescued.endswith("; sequences of length 2 N from step 200 on still raise it by 0.31 [0.20, 0.42]")
+    lowered = [Change(100, -0.31, -0.42, -0.2, 8, True, 0.1)]
+    assert "raise" not in KindDeterminacy(cell, {150: decided, 300: decided}, lowered).sentence
