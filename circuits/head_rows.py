@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.measure.intervals import Bounds, Ends, discordant, equal_ends, interval, resampled_means, tango
-from workbench.measure.rows import missing_row, noted
+from workbench.measure.rows import add_note, missing_row
 from workbench.table.schema import Row, row
 
 
@@ -45,7 +45,7 @@ def head_rows(
         if values.min() == values.max():
             ends = equal_ends(float(values[0]), len(values), (bounds or {}).get(quantity))
         value = float(values[0] if ends.note else values.mean())
-        made = row(value=value, low=ends.low, high=ends.high, n=len(values), **noted(columns, ends.note))
+        made = row(value=value, low=ends.low, high=ends.high, n=len(values), **add_note(columns, ends.note))
         rows.append(made)
     return rows
 
@@ -67,11 +67,11 @@ def ratio_row(
     """
     pairs = np.stack([np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)], 1)
     if not len(pairs):
-        return row(status="undefined", **noted(fields, why_none))
+        return row(status="undefined", **add_note(fields, why_none))
     n = len(pairs)
     least, _ = tango(*discordant(pairs[:, 1]), n)
     if least <= 0:
-        return row(status="undefined", n=n, **noted(fields, why_none))
+        return row(status="undefined", n=n, **add_note(fields, why_none))
     value = float(pairs[:, 0].mean() / pairs[:, 1].mean())
     if np.array_equal(pairs[:, 0], value * pairs[:, 1]):
         half = tango(0, 0, n)[1] / least

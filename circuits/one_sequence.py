@@ -100,7 +100,7 @@ def look(
         within=sample.task.right_within,
         intervention=intervention_words(edits),
         strength=strength,
-        graded=all(edit.intervention.graded(sample.model.cfg) for edit in parsed_edits if edit.intervention),
+        graded=all(edit.intervention.has_strengths(sample.model.cfg) for edit in parsed_edits if edit.intervention),
         decisive=decisive_keys(sample.task, sample.batch),
         chosen=sample.chosen,
     )
@@ -196,7 +196,7 @@ def _inputs(
     for edit in edits:
         if isinstance(edit.intervention, ScaleScores):
             own = 1.0 if inputs.factor is None else inputs.factor
-            by = score_factor(edit.intervention, inputs.q.shape[1], sample.trained.positions, edit.strength)
+            by = score_factor(edit.intervention, inputs.q.shape[1], sample.training_facts.positions, edit.strength)
             by = by.to(inputs.q)
             inputs = replace(inputs, factor=own * by[None, :, None])
     return inputs

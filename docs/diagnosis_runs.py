@@ -30,7 +30,7 @@ from workbench.core.names import NOT_EXPLAINED, OPEN_CAUSES
 from workbench.diagnosis.bench.members import diagnosis_columns
 from workbench.diagnosis.measurement import Diagnosis
 from workbench.figures.rows.diagnosis_rows import recovered_by
-from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
+from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, plain_text
 from workbench.jobs.choose import make_executor
 from workbench.jobs.deadline import TimeIsUp, refuse_late
 from workbench.jobs.executors import Failure
@@ -99,7 +99,7 @@ def _trial(run: Run, trial: str, factors: Sequence[float]) -> list[Line]:
     lines = []
     for length in sorted({row["length"] for row in rows if row["quantity"] == "entry" and row["length"]}):
         own = [row for row in rows if row["length"] == length]
-        sentence = told(diagnosis_sentence(frame, step=step, longest=run.trained_length, length=length))
+        sentence = plain_text(diagnosis_sentence(frame, step=step, longest=run.trained_length, length=length))
         seconds = time.process_time() - begun
         kept = json.dumps([{k: v for k, v in row.items() if v not in (None, "")} for row in own])
         told_at = {"trial": trial, "length": length, "sentence": sentence, "seconds": seconds, "rows": kept}

@@ -9,7 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from workbench.cli.errors import UsageError, guarded
+from workbench.cli.errors import UsageError, exit_status
 from workbench.figures.panels.plateau import loss_plateau, plateau_sentences
 from workbench.table import Table
 
@@ -67,4 +67,4 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(guarded(main))
+    sys.exit(exit_status(main))

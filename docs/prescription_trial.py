@@ -29,9 +29,9 @@ from workbench.cli.sweeping.sweep_cells import TrainingJob, config_of, train_cel
 from workbench.cli.sweeping.sweep_file import SweepCell, read_sweep
 from workbench.cli.train_command import with_change
 from workbench.diagnosis.intervened_pass import asking, clearly_right, last_classes
-from workbench.diagnosis.prescription import Prescription, prescribed
+from workbench.diagnosis.prescription import Prescription, suggest_change
 from workbench.diagnosis.recovered_share import balanced_accuracy, chance
-from workbench.figures.labels import signed
+from workbench.figures.labels import signed_number
 from workbench.measure.grid import make_grid, near_multiples
 from workbench.measure.intervals import interval
 from workbench.measure.model_study import ModelStudy
@@ -100,7 +100,7 @@ def parents(lines: Sequence[Line], configs: Mapping[str, Mapping[str, Any]], mos
     able = [
         line
         for run, line in sorted(spoken(lines).items())
-        if run in configs and prescribed(line["entry"], line["site"], configs[run]).about
+        if run in configs and suggest_change(line["entry"], line["site"], configs[run]).about
     ]
     turn: Counter[str] = Counter()
     order = []
@@ -128,12 +128,12 @@ def configuration(run: str) -> str:
 def changes(config: Mapping[str, Any]) -> list[Prescription]:
     """Every change that is prescribed for something, as far as it changes this run."""
     causes = (("position", "selection"), ("keys", "dispersion"), ("content", "selection"))
-    return [found for entry, site in causes if (found := prescribed(entry, site, config)).about]
+    return [found for entry, site in causes if (found := suggest_change(entry, site, config)).about]
 
 
 def arms(line: Line, config: Mapping[str, Any]) -> dict[str, tuple[Prescription, int]]:
     """Arm -> the change of training, and the seed."""
-    own = prescribed(line["entry"], line["site"], config)
+    own = suggest_change(line["entry"], line["site"], config)
     others = [one for one in changes(config) if not _same(one, own)]
     seed = int(config["seeds"]["init"])
     made = {PRESCRIBED: (own, seed), SAME: (Prescription(), seed + SEEDS)}
@@ -282,7 +282,7 @@ def comparison(lines: Sequence[Line]) -> str:
                 found = compared(lines, against, f"{law}_{factor}")
                 said = "fewer than two configurations"
                 if found is not None:
-                    said = f"{signed(found[0])} [{signed(found[1])}, {signed(found[2])}]"
+                    said = f"{signed_number(found[0])} [{signed_number(found[1])}, {signed_number(found[2])}]"
                 rows.append(f"| {ARMS[against]} | {law} | {factor} N | {said} | {0 if found is None else found[3]} |")
     if len(tasks) < TASKS:
         rows += ["", f"Fewer than {TASKS} tasks so far: this compares changes for few causes, and is no result yet."]

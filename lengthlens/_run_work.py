@@ -41,13 +41,13 @@ def train(task: str, out: StrPath, settings: Mapping[str, Any] | None = None, **
     """
     from workbench.cli.run_config import build
     from workbench.cli.train_request import TrainRequest
-    from workbench.tasks.registry import contained
+    from workbench.tasks.registry import forbid_exit
     from workbench.training.trainer import Trainer
 
     _refuse_unknown(options, DEFAULTS, "train")
     pairs = [(path.split("."), value) for path, value in (settings or {}).items()]
     config = build(TrainRequest(task, options, pairs))
-    with contained(config.task):
+    with forbid_exit(config.task):
         return Trainer(config, Path(out)).run()
 
 

@@ -75,7 +75,7 @@ class Errors:
         return 1 - resamples.sums(self.full) / resamples.sums(self.base)[:, None]
 
 
-def crossed(
+def cross_fit_errors(
     x: Float[Tensor, "site row d"],
     targets: Sequence[Float[Tensor, "row _"]],
     given: Float[Tensor, "row known"],
@@ -242,12 +242,12 @@ class ConditionalProbes(ResampledMeasurement):
             target, conditioning = indicators(summary), indicators(place)
         labels = {
             "": lambda: target,
-            controls.SHUFFLED: lambda: controls.shuffled(target, rng("shuffle", quantity, len(rows))),
-            controls.HASHED: lambda: indicators(controls.hashed(summary, rows.tokens)),
+            controls.SHUFFLED: lambda: controls.shuffle_labels(target, rng("shuffle", quantity, len(rows))),
+            controls.HASHED: lambda: indicators(controls.hash_labels(summary, rows.tokens)),
         }
         targets = [labels[kind]() for kind in kinds]
         resamples = Resamples.of(rows.sequence, rng("bootstrap", quantity), self.resamples)
-        found = crossed(x, targets, conditioning, rows, fit)
+        found = cross_fit_errors(x, targets, conditioning, rows, fit)
         return {kind: self._shares_or_reasons(errors, resamples) for kind, errors in zip(kinds, found, strict=True)}
 
     @staticmethod

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from probes.fitting.decode import Target
 from probes.fitting.linear import Probe, code, fit_probes
-from probes.fitting.probe_rows import ProbeRows, folds, gather, halves, pooled
+from probes.fitting.probe_rows import ProbeRows, folds, gather, halves, pool_lengths
 from probes.summary import Summary
 from workbench.measure.edits.edit import Edit, parse_edits
 from workbench.measure.edits.one_sequence import OneSequence, Progress, one_sequence, quiet
@@ -116,8 +116,8 @@ def fit_summary(sample: OneSequence) -> Fitted:
         rows[length] = measurement.reduce(batch, length, forward(sample.model, batch, names), names)
     rng = partial(study.rng, measurement.name)
     fit = halves(sequences, rng("split"))
-    inside = pooled({n: r.take(fit[r.sequence]) for n, r in rows.items()}, rng("pool"))
-    outside = pooled({n: r.take(~fit[r.sequence]) for n, r in rows.items()}, rng("held out"))
+    inside = pool_lengths({n: r.take(fit[r.sequence]) for n, r in rows.items()}, rng("pool"))
+    outside = pool_lengths({n: r.take(~fit[r.sequence]) for n, r in rows.items()}, rng("held out"))
     (target,) = inside.labels
     return _fit_probe(Target.among(target, rows), inside, outside, "at the trained lengths")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.dashboard.screenshots import ARGUMENTS, SETTLED, SIZE, find_browser, settled
+from workbench.dashboard.screenshots import ARGUMENTS, SETTLED, SIZE, find_browser, wait_until
 
 OPENS_MS, QUIET_MS, PATIENCE_MS = 60_000, 700, 5_000
 WATCH = """(quiet) => {
@@ -56,7 +56,7 @@ def painted(port: int, run: str, keys: Sequence[tuple[str, str]]) -> list[tuple[
         page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
         page.set_default_timeout(OPENS_MS)
         page.goto(f"http://127.0.0.1:{port}/run?run={run}")
-        settled(page, SETTLED, OPENS_MS / 1000)
+        wait_until(page, SETTLED, OPENS_MS / 1000)
         page.wait_for_timeout(3 * QUIET_MS)
         page.evaluate(WATCH, QUIET_MS)
         found = [_moved(page, slider, key) for slider, key in keys]

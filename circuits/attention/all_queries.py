@@ -17,7 +17,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from circuits.attention.score_observer import LayerReducer, reduced_layers
-from workbench.measure.measurement import joined
+from workbench.measure.measurement import join_parts
 from workbench.models.transformer.scores import ScoreInputs
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ class _Sweep(LayerReducer[dict[str, Tensor]]):
         self._parts.append(sweep(inputs, self._reducers, self._budget))
 
     def result(self) -> dict[str, Tensor]:
-        return joined(self._parts)
+        return join_parts(self._parts)
 
 
 class _Scores:

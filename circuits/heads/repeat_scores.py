@@ -115,7 +115,7 @@ class Repeats(MeasurementWithoutBatches):
             strings = passages(study.task, token_law, count, positions, generator)
             make = partial(BehindScores, self.window)
             layers = scores_on_repeats(study, length, generator, make, weights, strings)
-            asked = [{**{kind: layer[kind] for kind in KINDS}, **displaced(layer)} for layer in layers]
+            asked = [{**{kind: layer[kind] for kind in KINDS}, **displaced_scores(layer)} for layer in layers]
             of_length = rows_of_scores(study, self.name, length, asked, token_law, "same", self.resamples)
             rows += [{**r, "quantity": f"repeats_{r['quantity']}"} for r in of_length]
             rows += _displacements(layers, law=LAW, length=length, mode=token_law)
@@ -141,7 +141,7 @@ def displacements(scores: Scores) -> Int[np.ndarray, " head"]:
     return found
 
 
-def displaced(scores: Scores) -> Scores:
+def displaced_scores(scores: Scores) -> Scores:
     """Return each head's score at its displacement, on the other half of the sequences."""
     half = len(scores[_behind(1)]) // 2
     best = [scores[_behind(int(d))][half:, head] for head, d in enumerate(displacements(scores))]

@@ -131,7 +131,7 @@ class Swaps(MeasurementWithoutBatches):
     def _swap(
         self, study: Study, batch: Batch, pattern: Pattern, heads: Sequence[Head], quantity: str, place: dict[str, Any]
     ) -> list[Row]:
-        before, after = swapped(study.model, study.task, batch, pattern, heads)
+        before, after = swap_attention(study.model, study.task, batch, pattern, heads)
         study.passes += 2
         none = "the task asks nothing at this length"
         shared = {"law": LAW, "length": batch.length, **place}
@@ -142,7 +142,7 @@ class Swaps(MeasurementWithoutBatches):
         return [share_row(after.right > 0.5, none, quantity=quantity, **shared), *change]
 
 
-def swapped(
+def swap_attention(
     model: HookedModel, task: Task, batch: Batch, pattern: Pattern, heads: Sequence[Head]
 ) -> tuple[Answers, Answers]:
     """Return answers of the model, and answers with some heads' attention replaced.

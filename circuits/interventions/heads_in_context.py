@@ -127,7 +127,7 @@ class HeadsInContext(MeasurementWithoutBatches):
             clean, masses = as_it_is(study, batch)
             if not chosen:
                 most = most_reading(masses, min(self.heads, cfg.n_layers * cfg.n_heads // 2))
-                alone = {head: changed(study, batch, [head], ablated) for head in most}
+                alone = {head: scores_with_edits(study, batch, [head], mean_ablation_edits) for head in most}
                 for (layer, head), shares in alone.items():
                     place = {"law": LAW, "length": n, "mode": "ablated", "target": ALONE, "layer": layer, "head": head}
                     rows += self._gains(study, clean, shares, place)
@@ -143,16 +143,16 @@ class HeadsInContext(MeasurementWithoutBatches):
                         names = [q.name for q in QUANTITIES[1:]]
                         rows += [missing_row("not_applicable", why, quantity=name, **place) for name in names]
                         continue
-                    shares = changed(study, batch, heads, self._edits(change, keys))
+                    shares = scores_with_edits(study, batch, heads, self._edits(change, keys))
                     rows += self._gains(study, clean, shares, place)
         return rows
 
     def _edits(self, change: str, keys: float) -> EditsOf:
         if change == "logn":
-            return partial(scaled, factor=lambda seen: (seen.log() / np.log(keys)).clamp(min=1.0))
+            return partial(score_scaling_edits, factor=lambda seen: (seen.log() / np.log(keys)).clamp(min=1.0))
         if change == "sharper":
-            return partial(scaled, factor=lambda seen: torch.full_like(seen, self.sharpness))
-        return {"ablated": ablated, "held": force_onto_answer, "hardmax": hard}[change]
+            return partial(score_scaling_edits, factor=lambda seen: torch.full_like(seen, self.sharpness))
+        return {"ablated": mean_ablation_edits, "held": force_onto_answer, "hardmax": hard}[change]
 
     def _masses(self, study: Study, length: int, masses: Masses, chosen: Mapping[str, Sequence[Head]]) -> list[Row]:
         rng = study.rng(NAME, length, "masses")
@@ -263,13 +263,13 @@ class _ReadingMass(LayerReducer[NDArray[np.float64]]):
         return found
 
 
-def changed(study: Study, batch: Batch, heads: Sequence[Head], edits_of: EditsOf) -> Shares:
+def scores_with_edits(study: Study, batch: Batch, heads: Sequence[Head], edits_of: EditsOf) -> Shares:
     """Return the model's scores per sequence while some of its heads are changed.
 
     Raises:
         DeadHookError: if the model lacks an edited hook, or an edit was never called.
     """
-    means = _means(study, batch, heads) if edits_of is ablated else {}
+    means = _means(study, batch, heads) if edits_of is mean_ablation_edits else {}
     parts: list[Shares] = []
     for piece in pieces(batch, CHUNK_TOKENS):
         edits = edits_of(study.model, piece, heads, means)
@@ -305,7 +305,7 @@ class _Sums(Observer):
         self.totals[key] = self.totals[key] + total if key in self.totals else total
 
 
-def ablated(model: HookedModel, batch: Batch, heads: Sequence[Head], means: Means) -> Mapping[str, Edit]:
+def mean_ablation_edits(model: HookedModel, batch: Batch, heads: Sequence[Head], means: Means) -> Mapping[str, Edit]:
     """Return edits that replace the outputs of heads by their means over sequences."""
 
     def edit(value: Tensor, layer: int, own: list[int]) -> Tensor:
@@ -366,7 +366,7 @@ def hard(model: HookedModel, batch: Batch, heads: Sequence[Head], means: Means) 
     return edits
 
 
-def scaled(
+def score_scaling_edits(
     model: HookedModel, batch: Batch, heads: Sequence[Head], means: Means, factor: Callable[[Tensor], Tensor]
 ) -> Mapping[str, Edit]:
     """Return edits that multiply scores by a factor that depends on the number of visible keys.

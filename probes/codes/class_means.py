@@ -181,6 +181,6 @@ def inner(a: Float[Tensor, "half draw class d"], b: Float[Tensor, "half draw cla
     return (a[0] * b[1] + a[1] * b[0]).sum((-2, -1)) / 2
 
 
-def centred(means: Float[Tensor, "half draw class d"]) -> Float[Tensor, "half draw class d"]:
+def centre_means(means: Float[Tensor, "half draw class d"]) -> Float[Tensor, "half draw class d"]:
     """Return class means minus the mean of all classes: only differences between classes remain."""
     return means - means.mean(2, keepdim=True)

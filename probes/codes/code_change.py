@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from probes.codes.class_means import Draws, Labelling, NoCode, codes, inner
-from probes.fitting.controls import relabelled
+from probes.fitting.controls import relabel_rows
 from probes.fitting.probe_rows import ProbeRows, halves
 from probes.residual_stream import TARGET, ResampledMeasurement
 from workbench.measure.intervals import interval
@@ -144,5 +144,5 @@ def codes_of(measurement: ResampledMeasurement, study: Study, control: str = "")
     """
     rng = partial(study.rng, measurement.name)
     fit = halves(measurement.drawn, rng("split"))
-    rows = {n: relabelled(r, TARGET, control, rng("shuffle", n)) for n, r in measurement.rows.items()}
+    rows = {n: relabel_rows(r, TARGET, control, rng("shuffle", n)) for n, r in measurement.rows.items()}
     return Codes(rows, study.grid.inside, fit, rng, measurement.resamples)

@@ -27,7 +27,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from probes.codes.class_means import Draws, Labelling, NoCode, centred, codes, inner
+from probes.codes.class_means import Draws, Labelling, NoCode, centre_means, codes, inner
 from probes.codes.code_change import NOISE, STILL, Codes, codes_of
 from probes.fitting import controls
 from probes.fitting.metrics import ProbeScore, fields_of
@@ -76,14 +76,14 @@ def cosines(
         return [Cosine(problem="activations are not finite")] * len(pairs)
     parts: list[list[Tensor]] = [[] for _ in pairs]
     for means in codes(xs, draws):
-        c = {key: centred(m) for key, m in means.items()}
+        c = {key: centre_means(m) for key, m in means.items()}
         own = {key: inner(m, m) for key, m in c.items()}
         for part, (a, b) in zip(parts, pairs, strict=True):
             part.append(torch.stack([inner(c[a], c[b]), own[a], own[b]]))
     return [Cosine.of(torch.cat(part, 1)) for part in parts]
 
 
-def settled(steps: Sequence[int], found: Sequence[Cosine], here: int) -> int:
+def first_settled_step(steps: Sequence[int], found: Sequence[Cosine], here: int) -> int:
     """Return the first step from which on the code equals that of ``here``; ``here`` if no earlier step qualifies."""
     first = here
     for step, cosine in reversed(list(zip(steps, found, strict=True))):
@@ -247,7 +247,7 @@ class Drift(ResampledMeasurement):
         (own,) = cosines({0: x, 1: x}, {0: draws, 1: draws}, [(0, 1)])
         if own.problem:
             return row(**fields, status="undefined", note=own.problem)
-        first = settled(study.earlier, found, study.step)
+        first = first_settled_step(study.earlier, found, study.step)
         late = first == study.step
         return row(
             **fields,

@@ -131,7 +131,7 @@ class LengthCoupling(ResampledMeasurement):
         """Return the rows of one checkpoint, the number per checkpoint first."""
         wanted = [study.task.next_length(study.grid.trained * factor) for factor in FACTORS]
         report = CouplingRows({n: len(rows) for n, rows in self.rows.items()}, study, wanted)
-        used = {n: centred(study, x) for n, x in self._logits.items()}
+        used = {n: centre_logits(study, x) for n, x in self._logits.items()}
         label_codes = self._codes(study, "")
         new_rows = report.rows(ComparedCode(self._fields(USED, "logits"), used), label_codes)
         for control in (controls.SHUFFLED, controls.HASHED):
@@ -157,7 +157,7 @@ class LengthCoupling(ResampledMeasurement):
         batches = {n: study.batch(self.law, n) for n in self.rows}
         collectors = {n: output_collector(batch, self.places(batch, n)) for n, batch in batches.items()}
         if self.show_untrained(study, collectors):
-            xs = {n: centred(study, collector.rows(ROWS).x[0]) for n, collector in collectors.items()}
+            xs = {n: centre_logits(study, collector.rows(ROWS).x[0]) for n, collector in collectors.items()}
             # The untrained model has seen no ids, so the ids that this checkpoint has seen do not matter.
             yield ComparedCode(self._fields(USED, "logits", controls.UNTRAINED), xs, brief=True, positions=False)
         tokens = {n: rows.tokens for n, rows in self.rows.items()}
@@ -179,7 +179,7 @@ class LengthCoupling(ResampledMeasurement):
                 jacobians.append(mean_jacobian(study.model, study.batch(self.law, n).take(chosen), sites))
             except ProbeError as error:
                 problem = str(error)
-        mean = centred(study, torch.stack(jacobians).mean(0).transpose(1, 2)) if jacobians else None
+        mean = centre_logits(study, torch.stack(jacobians).mean(0).transpose(1, 2)) if jacobians else None
         for i, site in enumerate(sites):
             at = self.read.index(site)
             xs = {} if mean is None else {n: rows.x[at].double() @ mean[i] for n, rows in self.rows.items()}
@@ -213,7 +213,7 @@ class _WithOutputs(Observer):
         self._keep()
 
 
-def centred(study: Study, outputs: Float[Tensor, "*of out"]) -> Float[Tensor, "*of out"]:
+def centre_logits(study: Study, outputs: Float[Tensor, "*of out"]) -> Float[Tensor, "*of out"]:
     """Return logits minus their mean, since softmax ignores a common constant; real outputs are unchanged."""
     return outputs if study.task.real else outputs - outputs.mean(-1, keepdim=True)
 

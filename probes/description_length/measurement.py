@@ -103,8 +103,8 @@ class DescriptionLength(ResampledMeasurement):
             y, order = self._labels(study, n, target)
             labels = {
                 "": y,
-                controls.SHUFFLED: controls.shuffled(y, study.rng(self.name, "shuffle", n)),
-                controls.HASHED: controls.hashed(y, rows.tokens[order]),
+                controls.SHUFFLED: controls.shuffle_labels(y, study.rng(self.name, "shuffle", n)),
+                controls.HASHED: controls.hash_labels(y, rows.tokens[order]),
             }
             for site, x in zip(self.read, rows.x, strict=True):
                 new_rows += self._coded(study, n, site, x[order], labels, target.classes)

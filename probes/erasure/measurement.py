@@ -238,7 +238,9 @@ class Erasure(StreamMeasurement):
             ValueError: where no eraser can be fitted.
         """
         rows = _fitting_rows([self.rows[length]], fit)
-        labels = rows.tokens[:, -1] if control == controls.TOKEN else controls.hashed(rows.labels[TARGET], rows.tokens)
+        labels = (
+            rows.tokens[:, -1] if control == controls.TOKEN else controls.hash_labels(rows.labels[TARGET], rows.tokens)
+        )
         rng = study.rng(self.name, control, site, length)
         eraser = Whitened.of(rows.x[site]).leace(_indicators(labels), rng)
         return [ErasureArm(TARGET, REFIT, control, False, eraser)]

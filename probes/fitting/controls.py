@@ -30,22 +30,22 @@ OF_STATE_CODES = (SHUFFLED, HASHED, UNTRAINED, TOKEN, TOKENS)
 """The controls of quantities about the code of the task state."""
 
 
-def shuffled(y: Shaped[Tensor, "row *s"], rng: np.random.Generator) -> Shaped[Tensor, "row *s"]:
+def shuffle_labels(y: Shaped[Tensor, "row *s"], rng: np.random.Generator) -> Shaped[Tensor, "row *s"]:
     """Return the labels, randomly permuted over the rows of all sequences."""
     return y[torch.from_numpy(rng.permutation(len(y)))]
 
 
-def relabelled(rows: ProbeRows, target: str, control: str, rng: np.random.Generator) -> ProbeRows:
+def relabel_rows(rows: ProbeRows, target: str, control: str, rng: np.random.Generator) -> ProbeRows:
     """Return the same rows with the labels of a label control; "" = the target's own labels."""
     y = rows.labels[target]
     if control == SHUFFLED:
-        y = shuffled(y, rng)
+        y = shuffle_labels(y, rng)
     elif control == HASHED:
-        y = hashed(y, rows.tokens)
+        y = hash_labels(y, rows.tokens)
     return replace(rows, labels={**rows.labels, target: y})
 
 
-def hashed(y: Shaped[Tensor, "row *s"], tokens: Int[Tensor, "row window"]) -> Shaped[Tensor, "row *s"]:
+def hash_labels(y: Shaped[Tensor, "row *s"], tokens: Int[Tensor, "row window"]) -> Shaped[Tensor, "row *s"]:
     """Return a fixed random function of the last tokens, with (nearly) the distribution of ``y``.
 
     Equal windows get equal labels, at every length, of every checkpoint and run.

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from probes.fitting import controls
 from probes.fitting.linear import Probe, fit_probes
-from probes.fitting.probe_rows import ProbeRows, folds, pooled
+from probes.fitting.probe_rows import ProbeRows, folds, pool_lengths
 from workbench.core.names import REFIT as REFIT
 
 TRANSFER, RECALIBRATED = "transfer", "recalibrated"
@@ -128,7 +128,7 @@ class Decoder:
         """Return, per target, the probe fitted on the pooled lengths, or why there is none."""
         if not inside:
             return {}, {t.name: "none of the lengths to transfer from was measured" for t in self.targets}
-        rows = pooled({n: self.fit[n] for n in inside}, self.rng("pool"))
+        rows = pool_lengths({n: self.fit[n] for n in inside}, self.rng("pool"))
         problems = {t.name: t.problem(rows, "at the lengths transferred from") for t in self.targets}
         able = [t for t in self.targets if not problems[t.name]]
         y, classes = [t.of(rows) for t in able], [t.classes for t in able]
@@ -175,9 +175,9 @@ class Decoder:
         both, size = torch.cat(pairs[""]), [len(fit), len(test)]
         for control in label_controls:
             if control == controls.SHUFFLED:
-                labels = controls.shuffled(both, self.rng("shuffle", length, target.name))
+                labels = controls.shuffle_labels(both, self.rng("shuffle", length, target.name))
             else:
-                labels = controls.hashed(both, torch.cat([fit.tokens, test.tokens]))
+                labels = controls.hash_labels(both, torch.cat([fit.tokens, test.tokens]))
             first, second = labels.split(size)
             pairs[control] = first, second
         return pairs

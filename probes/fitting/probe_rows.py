@@ -195,7 +195,7 @@ def folds(sequence: Int[Tensor, "row"]) -> Int[Tensor, "row"]:
     return torch.searchsorted(members, sequence) % FOLDS
 
 
-def pooled(rows: Mapping[int, ProbeRows], rng: np.random.Generator) -> ProbeRows:
+def pool_lengths(rows: Mapping[int, ProbeRows], rng: np.random.Generator) -> ProbeRows:
     """Return the vectors of several lengths together, such that each sequence is used at only one length.
 
     The lengths are assigned evenly, at random. So the pool has as many rows (and as many different sequences) as one

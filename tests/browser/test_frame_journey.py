@@ -56,7 +56,7 @@ def test_no_page_is_wider_than_a_phone(page: Any, gallery: str) -> None:
     for address in [*addresses, f"/compare?{ABOUT}&configs=majority_nope_s0", "/?seeds=1"]:
         page.goto(gallery + address)
         page.wait_for_selector("#page h1, #cursorbar")
-        screenshots.settled(page)
+        screenshots.wait_until(page)
         rested(page)
         wide = page.evaluate("document.documentElement.scrollWidth")
         assert wide <= PHONE["width"], (address, wide, page.evaluate(BEYOND))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.dashboard.browsing import SIZE, TIMEOUT, console, needs_browser
-from workbench.dashboard.screenshots import settled
+from workbench.dashboard.screenshots import wait_until
 
 pytestmark = needs_browser
 RUN = "/run?run=flip_flop_rotary_s0"
@@ -36,7 +36,7 @@ def test_a_first_page_sends_at_most_its_bytes(fresh: Any, gallery: str, path: st
     sent: list[int] = []
     wire.on("Network.loadingFinished", lambda event: sent.append(event["encodedDataLength"]))
     fresh.goto(gallery + path)
-    settled(fresh, complete)
+    wait_until(fresh, complete)
     assert 500_000 < sum(sent) <= PAGE_BYTES
     assert not errors
 
@@ -45,11 +45,11 @@ def test_while_scripts_load_the_page_says_so(fresh: Any, gallery: str) -> None:
     waiting: list[Any] = []
     fresh.route("**/dash_mantine_components*", lambda route: waiting.append(route))
     fresh.goto(gallery, wait_until="commit")
-    settled(fresh, "(document.querySelector('.first-load') || {}).innerText")
+    wait_until(fresh, "(document.querySelector('.first-load') || {}).innerText")
     assert "loading about 1 MB of scripts" in fresh.inner_text(".first-load:not(.failed)")
     assert not fresh.is_visible(".first-load.failed")
     waiting[0].continue_()
-    settled(fresh, ROWS)
+    wait_until(fresh, ROWS)
     assert not fresh.is_visible(".first-load")
 
 
@@ -62,17 +62,17 @@ def test_the_chart_library_is_waited_for_and_tried_again(fresh: Any, gallery: st
 
     fresh.route(CHARTS, answer)
     fresh.goto(gallery + RUN)
-    settled(fresh, f"{NOTE} && !{NOTE}.hidden")
+    wait_until(fresh, f"{NOTE} && !{NOTE}.hidden")
     assert "Loading the chart library" in fresh.inner_text("#library-note")
-    settled(fresh, PLOTS)
-    settled(fresh, f"{NOTE}.hidden")
+    wait_until(fresh, PLOTS)
+    wait_until(fresh, f"{NOTE}.hidden")
     assert len(requests) == 3
 
 
 def test_a_chart_library_that_never_comes_is_named_with_the_way_out(fresh: Any, gallery: str) -> None:
     fresh.route(CHARTS, lambda route: route.abort())
     fresh.goto(gallery + RUN)
-    settled(fresh, f"{NOTE} && {NOTE}.innerText.includes('could not be loaded')")
+    wait_until(fresh, f"{NOTE} && {NOTE}.innerText.includes('could not be loaded')")
     assert fresh.is_visible("#library-note .button")
 
 

@@ -155,10 +155,10 @@ def _write_to(descriptor: int, encoding: str) -> None:
 
 
 def _run() -> int:
-    from workbench.cli.errors import guarded
+    from workbench.cli.errors import exit_status
     from workbench.cli.main import app
 
-    status = guarded(app)
+    status = exit_status(app)
     sys.stdout.flush()
     return status
 

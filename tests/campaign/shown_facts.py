@@ -73,13 +73,13 @@ def of_pages(root: Path, runs: list[str]) -> Iterator[Fact]:
     """What the pages of the dashboard state, as a browser shows them."""
     from playwright.sync_api import sync_playwright
 
-    from workbench.dashboard.screenshots import ARGUMENTS, SIZE, find_browser, served, settled
+    from workbench.dashboard.screenshots import ARGUMENTS, SIZE, find_browser, serve_dashboard, wait_until
 
-    with served(root) as address, sync_playwright() as api:
+    with serve_dashboard(root) as address, sync_playwright() as api:
         browser = api.chromium.launch(executable_path=find_browser(), args=ARGUMENTS)
         page = browser.new_page(viewport={"width": SIZE[0], "height": 8 * SIZE[1]})  # so tall that all is in view
         page.goto(address)
-        settled(page, "document.querySelectorAll('.ag-row').length > 0")
+        wait_until(page, "document.querySelectorAll('.ag-row').length > 0")
         for row in page.evaluate(ROWS):
             name = max((run for run in runs if run in row), key=len, default=row.split("\n")[0])
             yield Fact(name, "Runs", " | ".join(row.split("\n")))
@@ -87,7 +87,7 @@ def of_pages(root: Path, runs: list[str]) -> Iterator[Fact]:
         for run in runs:
             for path in addresses(run, others[run]):
                 page.goto(f"{address}/{path}")
-                settled(page)
+                wait_until(page)
                 texts = [text for block in page.evaluate(TEXTS) for text in sentences(block)]
                 yield from (Fact(run, path.partition("?")[0].title(), text) for text in dict.fromkeys(texts))
         browser.close()

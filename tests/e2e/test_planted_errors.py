@@ -173,7 +173,7 @@ def test_a_defect_in_a_figure_blames_no_rows(
 ) -> None:
     panel = next(panel for panel in PANELS if panel.id == "accuracy-length")
     monkeypatch.setattr(type(panel), "plain", planted.of_ours())
-    shown = texts(list(render.rendered(panel, PanelCursor(robust, cursor), LIGHT, "figure")))
+    shown = texts(list(render.render_panel(panel, PanelCursor(robust, cursor), LIGHT, "figure")))
     assert planted.DEFECT in shown
     assert "The log of the server has the traceback." in shown
     assert "stored" not in shown
@@ -193,7 +193,7 @@ def test_rows_that_are_damaged_are_blamed_and_nothing_is_logged(
     panel = next(panel for panel in PANELS if panel.id == "accuracy-length")
     monkeypatch.setattr(type(panel), "plain", damaged)
     with caplog.at_level(logging.DEBUG, "lengthlens"):
-        shown = texts(list(render.rendered(panel, PanelCursor(robust, cursor), LIGHT, "figure")))
+        shown = texts(list(render.render_panel(panel, PanelCursor(robust, cursor), LIGHT, "figure")))
     assert "The rows stored for this panel cannot be drawn (a length of -1)." in shown
     assert f"lengthlens check {robust.shown_path}" in shown
     assert caplog.records == []

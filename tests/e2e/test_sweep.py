@@ -41,9 +41,9 @@ def here(capsys: pytest.CaptureFixture[str]) -> Here:
 
     def call(file: Path, dry_run: bool = False) -> tuple[object, str, str]:
         from workbench.cli.commands.sweep import sweep
-        from workbench.cli.errors import guarded
+        from workbench.cli.errors import exit_status
 
-        status = guarded(lambda: sweep(file, None, None, "serial", dry_run))
+        status = exit_status(lambda: sweep(file, None, None, "serial", dry_run))
         said = capsys.readouterr()
         return status, said.out, said.err
 

@@ -10,7 +10,7 @@ from workbench.claims.gate_horizon import gate_horizon_note
 from workbench.claims.readable import prediction_text
 from workbench.claims.similar_runs import Named, is_similar
 from workbench.claims.suites.registry import SUITES
-from workbench.core.failures import isolated
+from workbench.core.failures import isolate_errors
 from workbench.theory.prediction import as_data
 
 
@@ -42,7 +42,7 @@ def describe(
     if (note := gate_horizon_note(model or {}, training)) is not None and "notes" in prediction:
         prediction["notes"] = [*prediction["notes"], asdict(note)]
     prediction["claims"] = []
-    with isolated(lambda _: None, "claims"):  # a prediction stands without them
+    with isolate_errors(lambda _: None, "claims"):  # a prediction stands without them
         prediction["claims"] = [] if source else claims_about(task, parameters, positions, ids, architecture)
     return prediction
 

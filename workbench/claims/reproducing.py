@@ -29,7 +29,7 @@ from workbench.claims.trained.training_runs import (
     train_missing,
 )
 from workbench.claims.trained_cells import PlannedRun
-from workbench.core.failures import isolated
+from workbench.core.failures import isolate_errors
 from workbench.storage.atomic import remove_leftovers
 
 Tell = Callable[[str], None]
@@ -153,7 +153,7 @@ def store_trained_rows(claims: Sequence[Claim], runs: RunTable, folder: Path, ag
     for claim in claims:
         new_rows[claim.id] = Evidence((), claim.version, complete=False)
         sentences: list[str] = []
-        with isolated(sentences.append, ""):
+        with isolate_errors(sentences.append, ""):
             new_rows[claim.id] = Evidence(*reduce_runs(claim, runs))
         problems += [f"{claim.id}: {sentence}" for sentence in sentences]
     # Also where nothing was missing: the texts of claims may be newer than the table.

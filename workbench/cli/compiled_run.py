@@ -12,7 +12,7 @@ import torch
 
 from workbench.cli.errors import UsageError
 from workbench.cli.options import assignments
-from workbench.core.errors import listed, shown
+from workbench.core.errors import join_names, quoted_value
 from workbench.core.suggest import nearest
 from workbench.models import HookedTransformer
 from workbench.runs import Run
@@ -116,11 +116,11 @@ def known_source(program: str, task: str | None = None) -> ProgramSource:
             raise UsageError(f"{program} has no task on which it can be measured; choose one of {', '.join(with_task)}")
         if program in task_names():
             raise UsageError(
-                f"there is no program {shown(program)}; choose one of {', '.join(with_task)}, or a file that ends "
+                f"there is no program {quoted_value(program)}; choose one of {', '.join(with_task)}, or a file that ends "
                 f"in {SUFFIX}. {_theory(program)}"
             )
         raise UsageError(
-            f"there is no program {shown(program)}; {nearest(program, with_task)}; a file ends in {SUFFIX}"
+            f"there is no program {quoted_value(program)}; {nearest(program, with_task)}; a file ends in {SUFFIX}"
         )
     if task is not None:
         raise UsageError(f"the program {program} has its own task, so --task works only with a file; leave --task out")
@@ -169,8 +169,8 @@ def file_source(file: Path, task: str | None, settings: Sequence[str] = ()) -> P
     symbols = made.tokens_names[1:] if made.bos else ()
     if symbols != program.alphabet:
         raise UsageError(
-            f"{file} is a program over {listed(program.alphabet)}, but the tokens of {made.name} are "
-            f"{listed(made.tokens_names)}: write them as its alphabet, in this order, without {BOS}"
+            f"{file} is a program over {join_names(program.alphabet)}, but the tokens of {made.name} are "
+            f"{join_names(made.tokens_names)}: write them as its alphabet, in this order, without {BOS}"
         )
     answers = max(2, len(program.outputs))
     if made.real or made.d_vocab_out != answers:
@@ -200,7 +200,7 @@ def _alike(program: Program) -> str:
             task = make_task(name)
             if task.tokens_names[1:] == program.alphabet and not task.real:
                 alike.append(name)
-    return f"those over {listed(program.alphabet)} are {', '.join(alike) or 'none'}"
+    return f"those over {join_names(program.alphabet)} are {', '.join(alike) or 'none'}"
 
 
 def _agree(made: Compiled, source: ProgramSource, lengths: tuple[int, int]) -> None:
@@ -213,7 +213,7 @@ def _agree(made: Compiled, source: ProgramSource, lengths: tuple[int, int]) -> N
             right = task.correct(answers, batch) | ~batch.mask
         if not bool(right.all()):
             row, place = (~right).nonzero()[0].tolist()
-            string = listed(task.tokens_names[token] for token in batch.tokens[row, int(task.bos) : place + 1])
+            string = join_names(task.tokens_names[token] for token in batch.tokens[row, int(task.bos) : place + 1])
             names = task.output_names or ()
             wanted, given = names[int(batch.targets[row, place])], names[int(answers[row, place].argmax())]
             raise UsageError(

@@ -11,7 +11,7 @@ from workbench.cli.errors import UsageError
 from workbench.cli.options import ONLY, TRAIN_OPTIONS, length_range
 from workbench.cli.train_request import TrainRequest
 from workbench.core.declared_fields import declared_fields, plain_fields
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 from workbench.core.names import CURRICULA, GATES, RUN_PARTS
 from workbench.core.suggest import nearest
 from workbench.models.positions.registry import ENCODINGS, ID_SAMPLERS
@@ -46,7 +46,7 @@ def refuse_early(request: TrainRequest) -> None:
     for name, known in (("architecture", ONLY), ("curriculum", CURRICULA), ("gates", GATES)):
         if isinstance(given.get(name), str) and given[name] not in known:
             error = UsageError if name == "architecture" else TrainingError
-            raise error(f"unknown {name} {shown(given[name])}; {nearest(given[name], known)}")
+            raise error(f"unknown {name} {quoted_value(given[name])}; {nearest(given[name], known)}")
     if "lengths" in given:
         length_range(str(given["lengths"]))
     stated = [str(value) for path, value in request.settings if list(path) == ["model", "architecture"]]
@@ -82,7 +82,7 @@ def _refuse_setting(path: Sequence[str], value: Any, architecture: str) -> None:
         return
     fields = settings_of_part(path[0])
     if path[1] not in fields:
-        raise TrainingError(f"{path[0]} has no setting {shown(path[1])}; {nearest(path[1], fields)}")
+        raise TrainingError(f"{path[0]} has no setting {quoted_value(path[1])}; {nearest(path[1], fields)}")
     if list(path) == ["training", "rate_law"]:
         RATE_SCHEDULES.refuse_unknown(value)
     elif len(path) == 2 and (value or isinstance(value, int | float)):  # nothing: some settings follow from others

@@ -14,7 +14,7 @@ from typing import Any
 
 from workbench.cli.error_log import Tracebacks, debug_option, keeping_tracebacks
 from workbench.core.errors import LensError
-from workbench.core.failures import debugging, explained, is_defect, is_expected, log_failure
+from workbench.core.failures import debugging, error_explanation, is_defect, is_expected, log_failure
 
 INTERRUPTED = 130
 DEFECT = 70
@@ -32,7 +32,7 @@ class Stopping(SystemExit):
         self.sentence, self.status = sentence, status
 
 
-def guarded(command: Callable[..., Any]) -> int:
+def exit_status(command: Callable[..., Any]) -> int:
     """Call a command, and return its exit status. An error is printed as one sentence, and its traceback is logged.
 
     With ``--debug`` among the arguments, or ``LENGTHLENS_DEBUG=1``, every error is raised again instead.
@@ -147,7 +147,7 @@ def terminable() -> Iterator[None]:
 
 def say(error: BaseException) -> str | None:
     """Return the sentence for an error that the user can correct; None for any other error."""
-    return _cut(explained(error)) if is_expected(error) else None
+    return _cut(error_explanation(error)) if is_expected(error) else None
 
 
 def _cut(sentence: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from workbench import __version__
 from workbench.cli.output.table_kinds import RUNS
 from workbench.cli.user_folders import cache_folder
-from workbench.core.failures import isolated
+from workbench.core.failures import isolate_errors
 from workbench.core.reach import NO_REACH
 from workbench.core.verdicts import NOT_MEASURED
 from workbench.runs.errors import RunError
@@ -80,7 +80,7 @@ def _entry(path: Path, cached: dict[str, Any] | None) -> tuple[dict[str, Any] | 
     if cached is not None and cached["state"] == state:
         return cached, []
     problems: list[str] = []
-    with isolated(problems.append, f"{path} cannot be opened"):
+    with isolate_errors(problems.append, f"{path} cannot be opened"):
         row, measurement, version = _read_row(path)
         return {"state": state, "row": row, "measurement": measurement, "version": version}, []
     return None, problems

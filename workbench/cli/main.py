@@ -228,9 +228,9 @@ def next_step(folder: Path) -> str:
 
 def main() -> None:
     """Entry point: prints one sentence and exits with a non-zero status for an error that the user can correct."""
-    from workbench.cli.errors import guarded
+    from workbench.cli.errors import exit_status
 
-    sys.exit(guarded(app))
+    sys.exit(exit_status(app))
 
 
 if __name__ == "__main__":

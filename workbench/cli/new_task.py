@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from workbench.cli.errors import UsageError
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 from workbench.storage.atomic import make_folder
 from workbench.storage.below import write_new
 
@@ -46,7 +46,9 @@ def write_task(name: str, folder: Path) -> tuple[Path, Path, str]:
     from workbench.tasks import task_names
 
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,60}", name) or keyword.iskeyword(name):
-        raise UsageError(f"the name of a task takes small letters, digits and _, e.g. my_task, not {shown(name)}")
+        raise UsageError(
+            f"the name of a task takes small letters, digits and _, e.g. my_task, not {quoted_value(name)}"
+        )
     if name in task_names():
         raise UsageError(f"the task {name} exists already (lengthlens tasks {name}); choose another name")
     cls = "".join(part.capitalize() for part in name.split("_"))

@@ -12,7 +12,7 @@ import typer
 
 from workbench.cli.errors import UsageError
 from workbench.cli.plain_data import DEPTH, refuse_strange
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 from workbench.core.limits import COUNT, LONGEST
 from workbench.core.stored_model import component_name
 from workbench.core.suggest import nearest
@@ -134,10 +134,10 @@ TimeLimitOption = Annotated[
 
 def trusting(task: Task) -> str:
     """Return the option that permits a command to run the code of a task's file; "" for a task known by name."""
-    from workbench.tasks.registry import stored
+    from workbench.tasks.registry import stored_task
     from workbench.tasks.source_code import trust_option
 
-    return trust_option(stored(task))
+    return trust_option(stored_task(task))
 
 
 ONLY: Mapping[str, tuple[str, ...]] = {
@@ -165,7 +165,7 @@ def suggestions(task: Task, options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if name not in others}
 
 
-def resolved(options: Mapping[str, Any], suggested: Mapping[str, Any], task: str) -> dict[str, Any]:
+def resolve_options(options: Mapping[str, Any], suggested: Mapping[str, Any], task: str) -> dict[str, Any]:
     """Return a value for every option: the user's; without one, the task's suggestion; without either, the default.
 
     Args:
@@ -184,7 +184,7 @@ def resolved(options: Mapping[str, Any], suggested: Mapping[str, Any], task: str
     found = {**DEFAULTS, **suggested, **given}
     architecture = found["architecture"]
     if not isinstance(architecture, str) or architecture not in ONLY:
-        raise UsageError(f"unknown architecture {shown(architecture)}; {nearest(architecture, ONLY)}")
+        raise UsageError(f"unknown architecture {quoted_value(architecture)}; {nearest(architecture, ONLY)}")
     for other, names in ONLY.items():
         for name in names:
             if name in given and other != architecture:
@@ -204,9 +204,11 @@ def length_range(text: str) -> tuple[int, int]:
     found = re.fullmatch(r"\s*([0-9]+)\s*(?:-\s*([0-9]+)\s*)?", text)
     low, high = (_number(part) for part in (found[1], found[2] or found[1])) if found else (0, 0)
     if low < 1:
-        raise UsageError(f"--lengths takes LOW-HIGH with LOW at least 1, e.g. 1-50, not {shown(text)}")
+        raise UsageError(f"--lengths takes LOW-HIGH with LOW at least 1, e.g. 1-50, not {quoted_value(text)}")
     if high > LONGEST:
-        raise UsageError(f"--lengths {shown(text)}: training lengths are at most {LONGEST:,}; choose shorter ones")
+        raise UsageError(
+            f"--lengths {quoted_value(text)}: training lengths are at most {LONGEST:,}; choose shorter ones"
+        )
     if low > high:
         raise UsageError(f"--lengths {text}: the shortest length exceeds the longest; write {high}-{low}")
     return low, high
@@ -239,10 +241,10 @@ def seed_list(text: str, seed: int | None = None, settings: Sequence[tuple[Seque
     else:
         seeds = integers(text, "--seeds", "a range 0-4") if re.fullmatch(r"[\s0-9,]+", text) else []
         if not seeds or len({*seeds}) < len(seeds):
-            raise UsageError(f"--seeds takes {forms}, each seed once, not {shown(text)}")
+            raise UsageError(f"--seeds takes {forms}, each seed once, not {quoted_value(text)}")
         return seeds
     if last < first or last - first >= MOST_SEEDS:
-        raise UsageError(f"--seeds takes {forms}, with 1 to {MOST_SEEDS:,} seeds, not {shown(text)}")
+        raise UsageError(f"--seeds takes {forms}, with 1 to {MOST_SEEDS:,} seeds, not {quoted_value(text)}")
     return [*range(first, last + 1)]
 
 
@@ -257,7 +259,7 @@ def share_of(text: str | None) -> Share:
     found = re.fullmatch(r"\s*([0-9]{1,6})\s*/\s*([0-9]{1,6})\s*", text)
     number, of = (int(found[1]), int(found[2])) if found else (0, 0)
     if not 1 <= number <= of:
-        raise UsageError(f"--shard takes K/M with K from 1 to M, e.g. 3/8, not {shown(text)}")
+        raise UsageError(f"--shard takes K/M with K from 1 to M, e.g. 3/8, not {quoted_value(text)}")
     return Share(number, of)
 
 
@@ -281,9 +283,9 @@ def integers(text: str, option: str, other: str = "") -> list[int]:
         numbers = [int(part) for part in text.split(",")]
     except ValueError:
         takes = f"whole numbers separated by commas, e.g. 100,200{other and f', or {other}'}"
-        raise UsageError(f"{option} takes {takes}, not {shown(text)}") from None
+        raise UsageError(f"{option} takes {takes}, not {quoted_value(text)}") from None
     if max(map(abs, numbers)) > COUNT:
-        raise UsageError(f"{option} takes whole numbers up to {COUNT:,}, not {shown(text)}")
+        raise UsageError(f"{option} takes whole numbers up to {COUNT:,}, not {quoted_value(text)}")
     return numbers
 
 
@@ -297,15 +299,17 @@ def assignments(pairs: Sequence[str]) -> list[tuple[list[str], Any]]:
     for pair in pairs:
         path, equals, text = pair.partition("=")
         if not equals or not path:
-            raise UsageError(f"--set takes PATH=VALUE, e.g. training.weight_decay=0.1, not {shown(pair)}")
+            raise UsageError(f"--set takes PATH=VALUE, e.g. training.weight_decay=0.1, not {quoted_value(pair)}")
         parts = path.split(".")
         if not all(parts):
             raise UsageError(
-                f"--set takes PATH=VALUE, but {shown(path)} has an empty part; write it as in training.weight_decay=0.1"
+                f"--set takes PATH=VALUE, but {quoted_value(path)} has an empty part; write it as in training.weight_decay=0.1"
             )
         if len(parts) > DEPTH:
-            raise UsageError(f"--set {shown(path)} has {len(parts)} parts, and a path has at most {DEPTH}; shorten it")
-        found.append((parts, _value(text, f"--set {shown(path)}")))
+            raise UsageError(
+                f"--set {quoted_value(path)} has {len(parts)} parts, and a path has at most {DEPTH}; shorten it"
+            )
+        found.append((parts, _value(text, f"--set {quoted_value(path)}")))
     return found
 
 
@@ -335,10 +339,10 @@ def task_parameters(texts: Sequence[str]) -> dict[str, Any]:
     for part in (part for text in texts for part in re.split(r",(?=\s*[A-Za-z_]\w*=)", text)):
         name, equals, value = part.strip().partition("=")
         if not equals or not name.isidentifier():
-            raise UsageError(f"--task takes PARAMETER=VALUE, e.g. k=12,least=12, not {shown(part)}")
+            raise UsageError(f"--task takes PARAMETER=VALUE, e.g. k=12,least=12, not {quoted_value(part)}")
         if name in found:
             raise UsageError(f"--task names {name} twice; give it once")
-        found[name] = _value(value, f"--task {shown(name)}")
+        found[name] = _value(value, f"--task {quoted_value(name)}")
     return found
 
 

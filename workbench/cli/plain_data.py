@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from workbench.cli.errors import UsageError
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 
 DEPTH = 32
 """Lists and mappings inside each other that a setting may have."""
@@ -60,4 +60,6 @@ def _refuse(value: Any, where: str) -> None:
             raise UsageError(f"{where} contains {value}, which is not a finite number; choose a finite one")
     elif value is not None and not isinstance(value, dict | list):
         kind = type(value).__name__
-        raise UsageError(f"{where} contains {shown(value)}, a value of type {kind}; if you mean text, put it in quotes")
+        raise UsageError(
+            f"{where} contains {quoted_value(value)}, a value of type {kind}; if you mean text, put it in quotes"
+        )

@@ -15,7 +15,7 @@ from workbench.figures.errors import NotDrawable, NotMeasured
 from workbench.figures.panels.lines_of_runs import (
     Axis,
     LinesOfRuns,
-    chosen,
+    choose_value,
     lines_of_runs,
     near,
     pair_of,
@@ -32,7 +32,7 @@ COLUMN: dict[Axis, str] = {"length": "length", "step": "training"}
 """Axis -> the column of panels on the Run page that draws over it."""
 
 
-def plotted(
+def plot_runs(
     folder: Path, quantity: str, measurement: str | None, over: Axis | None, step: int | None, length: int | None
 ) -> LinesOfRuns:
     """Draw a quantity of the run in a folder, or of the runs below this folder: a line each, or medians of many runs.
@@ -132,8 +132,8 @@ def _of_run(
     steps = sorted({int(at) for at in view.frame.where(measurement=measurement, quantity=quantity).distinct("step")})
     cursor = replace(
         cursor,
-        step=chosen(step, steps, max(steps, default=cursor.step), "step", view.name),
-        length=chosen(length, lengths, near(lengths, cursor.length), "length", view.name),
+        step=choose_value(step, steps, max(steps, default=cursor.step), "step", view.name),
+        length=choose_value(length, lengths, near(lengths, cursor.length), "length", view.name),
     )
     panel = _panel(measurement, quantity, axis)
     at = PanelCursor(view, cursor)

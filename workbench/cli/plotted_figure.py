@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.cli.errors import UsageError
 from workbench.core.suggest import nearest
-from workbench.figures import registered
+from workbench.figures import figure_by_name
 from workbench.figures.errors import AmbiguousRows, NotMeasured
 from workbench.figures.offered import OFFERED
 from workbench.figures.registry import Figure
@@ -64,7 +64,7 @@ def named_figure(folder: Path, name: str, step: int | None, length: int | None) 
 def _figure(name: str) -> Figure[...]:
     """The figure of one run with a name."""
     try:
-        figure = registered(name)
+        figure = figure_by_name(name)
     except KeyError:
         figure = None
     if figure is None or next(iter(inspect.signature(figure).parameters)) != "frame":

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow.compute as pc
 
 from workbench.cli.many_runs import refuse_many_runs
-from workbench.core.failures import isolated
+from workbench.core.failures import isolate_errors
 from workbench.figures.panels.lines_of_runs import RunRows
 from workbench.figures.rows.frame import Frame
 from workbench.runs.run import Run
@@ -26,7 +26,7 @@ def rows_of_runs(root: Path, folders: Sequence[tuple[str, Path]], quantity: str)
 
     def read(folder: tuple[str, Path]) -> RunRows | None:
         name, path = folder
-        with isolated(lambda _: None, name):
+        with isolate_errors(lambda _: None, name):
             run = Run.open(path)
             stored = read_run(path).rows
             # A mask of two columns is faster than an expression, which decodes the dictionaries of all columns.

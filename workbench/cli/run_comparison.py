@@ -13,12 +13,12 @@ from workbench.cli.options import TRAIN_OPTIONS
 from workbench.cli.run_tables import behaviour_rows, is_prompted, measured_steps, verdict_fields
 from workbench.core.names import CHALLENGE, MATCHED
 from workbench.core.stored_model import component_name
-from workbench.diagnosis.prescription import Prescription, prescribed
+from workbench.diagnosis.prescription import Prescription, suggest_change
 from workbench.figures.errors import NotMeasured
 from workbench.figures.panels.differences import compare_sentence, over_length_difference
 from workbench.figures.rows.diagnosis_rows import named_entry
 from workbench.figures.rows.frame import Frame
-from workbench.figures.text.diagnosis_sentence import told
+from workbench.figures.text.diagnosis_sentence import plain_text
 from workbench.runs.run import Run
 from workbench.table import Table
 
@@ -58,7 +58,7 @@ class ComparedRun:
         }
 
 
-def opened(folders: list[Path]) -> list[ComparedRun]:
+def open_runs(folders: list[Path]) -> list[ComparedRun]:
     """Return the runs in some folders, each at its last measured step.
 
     Raises:
@@ -148,7 +148,7 @@ def sentences(a: ComparedRun, b: ComparedRun) -> list[str]:
     for law in (MATCHED, CHALLENGE):
         frame = difference_frame(a, b, law)
         if frame is not None:
-            found.append(told(compare_sentence(frame)))
+            found.append(plain_text(compare_sentence(frame)))
     return found or ["The two runs share no measured length."]
 
 
@@ -212,7 +212,7 @@ def _suggestion(a: ComparedRun) -> tuple[Mapping[str, Any], Prescription] | None
     except NotMeasured:
         return None
     sites = frame.where(quantity="failure_site", law=entry["law"], length=entry["length"]).rows()
-    change = prescribed(str(entry["label"] or ""), str(sites[0]["label"] or "") if sites else "", a.run.config)
+    change = suggest_change(str(entry["label"] or ""), str(sites[0]["label"] or "") if sites else "", a.run.config)
     return (entry, change) if change.about else None
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from workbench.cli.early_refusal import PARTS, refuse_early
 from workbench.cli.errors import UsageError
-from workbench.cli.options import DEFAULTS, TRAIN_OPTIONS, length_range, put, resolved, suggestions
+from workbench.cli.options import DEFAULTS, TRAIN_OPTIONS, length_range, put, resolve_options, suggestions
 from workbench.cli.train_request import TrainRequest
 from workbench.core.construct import construct
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 from workbench.models.architectures import config_class
 from workbench.models.positions import id_sampler, make_encoding
 from workbench.runs.run import Run
@@ -38,7 +38,7 @@ def build(request: TrainRequest) -> RunConfig:
         if path[0] == "task":
             put(tree, path, value)
     task = make_task(request.task, **tree["task"])
-    tree |= sections(resolved(request.options, suggestions(task, request.options), task.name))
+    tree |= sections(resolve_options(request.options, suggestions(task, request.options), task.name))
     if request.start:
         tree["model"] = _model_of(request.start, request.options)
         tree["training"]["start"] = request.start.start
@@ -75,7 +75,7 @@ def starting_run(named: str) -> Run:
     """
     folder, _, step = named.rpartition("@")
     if not folder or not (step == "last" or (step.isascii() and step.isdigit() and len(step) < 13)):
-        raise UsageError(f"--start takes a run's folder and a step, RUN@STEP or RUN@last, not {shown(named)}")
+        raise UsageError(f"--start takes a run's folder and a step, RUN@STEP or RUN@last, not {quoted_value(named)}")
     run = Run.open(folder)
     if not run.steps:
         raise UsageError(f"run {run.name} has no checkpoint to start from; train it first")

@@ -12,7 +12,7 @@ from workbench.core.stored_model import StoredModel
 from workbench.core.verdicts import NOT_MEASURED
 from workbench.figures.rows.baselines import baseline_rows
 from workbench.figures.rows.frame import Frame
-from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
+from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, plain_text
 from workbench.runs.run import Run
 from workbench.table import Table
 from workbench.table.stored_reach import QUANTITIES, VALUES, reach_by_step
@@ -56,7 +56,7 @@ def run_row(run: Run, folder: Path, rows: Any, diagnosis: Any, step: int | None)
     model, steps = StoredModel(run.config["model"]), run.steps
     sentence = ""
     if step is not None and not diagnosis.empty and (diagnosis["step"] == step).any():
-        sentence = told(diagnosis_sentence(diagnosis, step=step, longest=run.trained_length))
+        sentence = plain_text(diagnosis_sentence(diagnosis, step=step, longest=run.trained_length))
     return {
         "run": run.name,
         "path": str(folder),

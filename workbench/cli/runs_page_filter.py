@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.cli.errors import UsageError
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 from workbench.core.suggest import nearest
 from workbench.core.verdicts import WORDS
 from workbench.tasks.known_tasks import TASKS
@@ -37,13 +37,15 @@ def runs_page_filter(texts: Sequence[str]) -> str:
         if not equals and key:
             key, value = _key_of(text), text
         if not value:
-            raise UsageError(f"--filter takes KEY=VALUE, e.g. task=parity, not {shown(text)}")
+            raise UsageError(f"--filter takes KEY=VALUE, e.g. task=parity, not {quoted_value(text)}")
         if key not in FIELDS:
-            raise UsageError(f"--filter has no key {shown(key)}; {nearest(key, FIELDS)}")
+            raise UsageError(f"--filter has no key {quoted_value(key)}; {nearest(key, FIELDS)}")
         if FIELDS[key] in filters:
             raise UsageError(f"--filter names {key} twice; give it once")
         if key == "verdict" and value not in WORDS:
-            raise UsageError(f"--filter verdict={shown(value)}: there is no such verdict; {nearest(value, WORDS)}")
+            raise UsageError(
+                f"--filter verdict={quoted_value(value)}: there is no such verdict; {nearest(value, WORDS)}"
+            )
         filters[FIELDS[key]] = value
     return write_filters(Filters(**filters))  # type: ignore[arg-type]  # the fields are those of FIELDS, all texts
 

@@ -13,7 +13,7 @@ from rich.table import Table as Grid
 from workbench.cli.run_list import COLOURS
 from workbench.cli.run_tables import reach_of_frame
 from workbench.cli.table_text import count_of
-from workbench.core.failures import isolated
+from workbench.core.failures import isolate_errors
 from workbench.core.names import CHALLENGE
 from workbench.core.reach import Reach
 from workbench.core.shortcut_names import BIGRAM
@@ -21,9 +21,9 @@ from workbench.core.stored_model import StoredModel
 from workbench.core.thresholds import LEVEL_TEXT, UNTRAINED
 from workbench.core.verdicts import LENGTH_COUPLED, NOT_FITTED, NOT_MEASURED, since
 from workbench.figures.labels import all_counted, band_of, compiled_limit, estimate, span_of_lengths
-from workbench.figures.rows.baselines import baseline_rows, first_judged, judged, predictor_rows
+from workbench.figures.rows.baselines import baseline_rows, counts_for_verdict, first_judged, predictor_rows
 from workbench.figures.rows.frame import Frame
-from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
+from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, plain_text
 from workbench.figures.text.run_sentences import verdict_sentence
 from workbench.runs.run import Run, find_runs
 from workbench.table import Table
@@ -45,7 +45,7 @@ def _verdict_text(last: StoredVerdict, run: Run) -> str:
     if last.measurement != "behaviour":
         return f"{last.label} at step {last.step:,}: {last.note}."
     rows = Table.load(run.path).frame(measurement="behaviour", step=last.step)
-    return told(verdict_sentence(rows, step=last.step, trained=run.trained_length))
+    return plain_text(verdict_sentence(rows, step=last.step, trained=run.trained_length))
 
 
 def _last_verdicts(root: Path) -> list[tuple[Run, StoredVerdict]]:
@@ -60,7 +60,7 @@ def why_lines(root: Path) -> list[str]:
     for run, last in _last_verdicts(root):
         rows = Table.load(run.path).frame(measurement="diagnosis", step=last.step)
         if last.label == LENGTH_COUPLED and not rows.empty:
-            sentence = told(diagnosis_sentence(rows, step=last.step, longest=run.trained_length))
+            sentence = plain_text(diagnosis_sentence(rows, step=last.step, longest=run.trained_length))
             lines.append(f"Why {run.name}: {sentence}")
     return lines
 
@@ -78,7 +78,7 @@ def head(console: Console, run: Run) -> None:
     console.print(
         f"{task_label(task['name'])}{f' ({given})' if given else ''} · {model['n_layers']} layers, {machine}, "
         f"d_model {model.get('d_model', 'unknown')} · positions {stored.positions}, ids {stored.ids} · "
-        f"{trained(run)} · {len(run.steps)} checkpoint{'s' * (len(run.steps) != 1)}",
+        f"{training_summary(run)} · {len(run.steps)} checkpoint{'s' * (len(run.steps) != 1)}",
         style="dim",
         highlight=False,
         markup=False,
@@ -94,13 +94,13 @@ def head(console: Console, run: Run) -> None:
         )
     notes += [compiled_limit(training["compiled"])] if "compiled" in training else []
     notes += [run.weightless] if run.rows_only else []
-    with isolated(notes.append, "why training ended cannot be read"):
+    with isolate_errors(notes.append, "why training ended cannot be read"):
         notes += [f"ended early: {run.ended}"] if run.ended else []
     for note in notes:
         console.print(note, style="dim", highlight=False, markup=False)
 
 
-def trained(run: Run) -> str:
+def training_summary(run: Run) -> str:
     """Return on which lengths and for how many steps a run was trained, or for which lengths its weights were
     compiled.
     """
@@ -138,7 +138,7 @@ def verdict(console: Console, rows: Any, step: int, trained: int, folder: Path |
     found = rows[rows["quantity"] == "verdict"].iloc[0]
     word, *rest = verdict_sentence(rows, step=step, trained=trained)
     colour = COLOURS.get(found["label"], "default")
-    console.print(f"\n[bold {colour}]{escape(word[0])}[/]{escape(told(rest))}", highlight=False)
+    console.print(f"\n[bold {colour}]{escape(word[0])}[/]{escape(plain_text(rest))}", highlight=False)
     if not isna(found["length"]):
         reason = f"; reason: {found['reason']}" if found["reason"] else ""
         tested = f"tested up to length {int(found['length']):,}, {_evaluated(rows, int(found['n']))}{reason}"
@@ -186,7 +186,7 @@ def failure(row: Any) -> str:
     return f"none up to {int(tested):,}{kept}"
 
 
-def beside(console: Console, rows: Any, step: int) -> None:
+def print_verdict_onset(console: Console, rows: Any, step: int) -> None:
     """Print since which checkpoint the verdict holds."""
     verdicts = rows[(rows["quantity"] == "verdict") & (rows["step"] <= step)].sort_values("step")
     began = since(dict(zip(verdicts["step"], verdicts["label"], strict=True)))
@@ -197,7 +197,7 @@ def beside(console: Console, rows: Any, step: int) -> None:
 def why(console: Console, rows: Any, step: int, trained: int) -> None:
     """Print why the model fails beyond N and which intervention recovers accuracy, if this was measured."""
     if not rows.empty and (rows["step"] == step).any():
-        sentence = told(diagnosis_sentence(rows, step=step, longest=trained))
+        sentence = plain_text(diagnosis_sentence(rows, step=step, longest=trained))
         console.print(f"  {sentence}", highlight=False, markup=False)
 
 
@@ -243,7 +243,7 @@ def behaviour(rows: Any, trained: int) -> Grid:
         mark = "shorter" if here["note"].str.startswith(UNTRAINED).any() else mark
         chance, shortcut = (known.get(length, "–") for known in baselines)
         cells = [_accuracy(here, law) for law in ("matched", CHALLENGE)]
-        if length > trained and cells[1] != "–" and not judged(CHALLENGE, length, trained):
+        if length > trained and cells[1] != "–" and not counts_for_verdict(CHALLENGE, length, trained):
             cells[1], unjudged = f"({cells[1]})", True
         grid.add_row(f"{int(length):,}", mark, cells[0], chance, cells[1], shortcut)
     captions = [UNJUDGED] if unjudged else []

@@ -11,7 +11,7 @@ from rich.table import Table as Grid
 
 from workbench.tasks.base import Task, TaskError
 from workbench.tasks.known_tasks import TITLES, task_label
-from workbench.tasks.registry import allowed, find_task
+from workbench.tasks.registry import allowed_values, find_task
 
 CHANCE_AT = 64
 """Chance is stated at this length, or at the next one the task admits."""
@@ -114,7 +114,7 @@ def tell(task: Task | str) -> None:
     )
     for name, field in cls.model_fields.items():
         default = "required" if field.is_required() else f"default {field.get_default(call_default_factory=True)!r}"
-        print(f"  --set task.{name}=..  {allowed(field)}; {default}")
+        print(f"  --set task.{name}=..  {allowed_values(field)}; {default}")
     made = None if isinstance(task, Task) else entry(task)[2]
     for line in theory_lines(task if isinstance(task, Task) else made):
         print(f"  {line}")

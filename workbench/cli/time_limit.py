@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from workbench.cli.errors import Stopping, UsageError
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 
 NOT_FINISHED = 75
 """Exit status of a command that is to be run again (``EX_TEMPFAIL`` of sysexits.h)."""
@@ -65,7 +65,7 @@ def seconds_of(text: str) -> float:
     found = re.fullmatch(r"(?:([0-9]{1,6})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,9})s)?", text.strip())
     seconds = sum(int(n or 0) * unit for n, unit in zip(found.groups(), UNITS.values(), strict=True)) if found else 0
     if not 0 < seconds <= LONGEST:
-        raise UsageError(f"--time-limit takes a time such as 55m, 90s or 1h30m, not {shown(text)}")
+        raise UsageError(f"--time-limit takes a time such as 55m, 90s or 1h30m, not {quoted_value(text)}")
     return float(seconds)
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from workbench.core.errors import LensError, shown
+from workbench.core.errors import LensError, quoted_value
 from workbench.core.suggest import nearest
 
 _TYPES = ("int", "float", "str", "bool")
@@ -34,7 +34,7 @@ def construct(cls: type[Made], values: Mapping[str, Any], what: str, error: type
         error: naming the first field that is unknown, missing or impossible.
     """
     if not isinstance(values, Mapping):
-        raise error(f"{what} takes a mapping of settings to values, not {shown(values)}")
+        raise error(f"{what} takes a mapping of settings to values, not {quoted_value(values)}")
     try:
         return cls(**{str(name): value for name, value in values.items()})
     except ValidationError as report:
@@ -51,10 +51,10 @@ def _sentence(cls: type[BaseModel], report: ValidationError, what: str) -> str:
     # Of several types that a value may have, pydantic names the one it speaks of, in a form of its own.
     place = [str(part) for i, part in enumerate(first["loc"]) if i == 0 or isinstance(part, int) or _is_field(part)]
     if first["type"] == "extra_forbidden" and len(place) == 1:
-        return f"{what} has no setting {shown(place[0])}; {nearest(place[0], cls.model_fields)}"
+        return f"{what} has no setting {quoted_value(place[0])}; {nearest(place[0], cls.model_fields)}"
     if first["type"] == "missing":
         return f"{what} needs the setting {'.'.join(place)}"
     if place and (wanted := _WANTED.get(first["type"])):
-        return f"{what}: {'.'.join(place)} takes {wanted}, not {shown(first['input'])}"
+        return f"{what}: {'.'.join(place)} takes {wanted}, not {quoted_value(first['input'])}"
     said = str(first["msg"]).removeprefix("Value error, ")
-    return f"{what}: {'.'.join(place)}: {said}, not {shown(first['input'])}" if place else f"{what}: {said}"
+    return f"{what}: {'.'.join(place)}: {said}, not {quoted_value(first['input'])}" if place else f"{what}: {said}"

@@ -21,12 +21,12 @@ _SHORT = reprlib.Repr()
 _SHORT.maxlevel, _SHORT.maxstring, _SHORT.maxlong, _SHORT.maxother = 4, 80, 40, 80
 
 
-def shown(value: object) -> str:
+def quoted_value(value: object) -> str:
     """Return a value as an error message quotes it: like ``repr``, but at most about two lines long.
 
     Example:
 
-        >>> shown("positions"), shown([[[[[1]]]]])
+        >>> shown("positions"), quoted_value([[[[[1]]]]])
         ("'positions'", '[[[[[...]]]]]')
     """
     try:
@@ -35,12 +35,12 @@ def shown(value: object) -> str:
         return f"a {type(value).__name__}"
 
 
-def listed(names: Iterable[str], separator: str = " ") -> str:
+def join_names(names: Iterable[str], separator: str = " ") -> str:
     """Join names for a sentence. A long list is cut, and the number of all names is added.
 
     Example:
 
-        >>> listed(["a", "b"], ", "), listed(["ab"] * 500)[-22:]
+        >>> listed(["a", "b"], ", "), join_names(["ab"] * 500)[-22:]
         ('a, b', 'ab ab ... (500 in all)')
     """
     every = list(names)

@@ -1,6 +1,6 @@
 """Handles unexpected errors: logs the traceback, and returns a sentence that names the line that raised the error.
 
-Code that catches more than a :class:`~workbench.core.errors.LensError` uses :func:`isolated` or :func:`log_failure`.
+Code that catches more than a :class:`~workbench.core.errors.LensError` uses :func:`isolate_errors` or :func:`log_failure`.
 Tracebacks go to the logger ``lengthlens``, by package (``lengthlens.measure``). The process that logs decides where
 they are written: the command line writes them to a file, and the dashboard prints them. With ``LENGTHLENS_DEBUG=1`` in
 the environment nothing is caught: the error is raised again.
@@ -54,7 +54,7 @@ def logging_to(handler: logging.Handler) -> Iterator[None]:
 
 
 @contextmanager
-def isolated(
+def isolate_errors(
     report: Callable[[str], object],
     what: str,
     *,
@@ -128,7 +128,7 @@ def log_failure(error: BaseException, what: str = "", *, foreign: bool = False, 
         return str(error)
     if again and debugging():
         raise error
-    sentence = explained(error, foreign=foreign)
+    sentence = error_explanation(error, foreign=foreign)
     frames = _frames(error)
     level = logging.ERROR if frames.author is not None or (is_defect(error) and not foreign) else logging.WARNING
     info = (type(error), error, error.__traceback__)
@@ -136,7 +136,7 @@ def log_failure(error: BaseException, what: str = "", *, foreign: bool = False, 
     return sentence
 
 
-def explained(error: BaseException, *, foreign: bool = False) -> str:
+def error_explanation(error: BaseException, *, foreign: bool = False) -> str:
     """Return the explanation of an error for the user: its own message, or which line raised it and who has to fix the
     code.
 

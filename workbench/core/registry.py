@@ -10,7 +10,7 @@ from importlib import metadata
 from importlib.metadata import EntryPoint
 from typing import Generic, TypeVar, cast
 
-from workbench.core.errors import LensError, shown
+from workbench.core.errors import LensError, quoted_value
 from workbench.core.failures import log_failure
 from workbench.core.suggest import nearest
 
@@ -125,16 +125,16 @@ class Registry(Mapping[str, T], Generic[T]):
             error: with similar names.
         """
         if not isinstance(name, str) or not self._offers(name):
-            raise self.error(f"unknown {self.kind} {shown(name)}; {nearest(name, self)}")
+            raise self.error(f"unknown {self.kind} {quoted_value(name)}; {nearest(name, self)}")
 
-    def announced(self) -> list[EntryPoint]:
+    def announced_entry_points(self) -> list[EntryPoint]:
         """The entry points of other packages, each once."""
         return list(dict.fromkeys(entry_points(self.group))) if self.group else []
 
     def _offers(self, name: str) -> list[T | str]:
         """All entries with that name. An entry point that repeats our own address does not count as a second entry."""
         own = [self._things[name]] if name in self._things else []
-        others = [entry.value for entry in self.announced() if entry.name == name]
+        others = [entry.value for entry in self.announced_entry_points() if entry.name == name]
         return [*own, *(value for value in dict.fromkeys(others) if value not in own)]
 
     def _made(self, name: str, offer: T | str) -> T:
@@ -155,10 +155,10 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def __iter__(self) -> Iterator[str]:
         yield from self._things
-        yield from sorted({entry.name for entry in self.announced()} - set(self._things))
+        yield from sorted({entry.name for entry in self.announced_entry_points()} - set(self._things))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._things or any(entry.name == name for entry in self.announced())
+        return name in self._things or any(entry.name == name for entry in self.announced_entry_points())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from workbench.core.errors import listed
+from workbench.core.errors import join_names
 
 LONGEST_NAME = 100
 """The most characters of a name for which similar names are looked up. The comparison takes time in proportion to them.
@@ -44,4 +44,4 @@ def nearest(name: object, known: Iterable[str], otherwise: str = "") -> str:
     names = sorted(known) if isinstance(known, set | frozenset) else list(dict.fromkeys(known))
     if near := near_names(name, names):
         return f"did you mean {' or '.join(near)}?"
-    return otherwise or f"known: {listed(names, ', ') or 'none'}"
+    return otherwise or f"known: {join_names(names, ', ') or 'none'}"

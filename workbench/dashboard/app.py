@@ -21,7 +21,7 @@ from workbench.core.direction_marks import without_direction_marks_utf8
 from workbench.core.failures import logging_to
 from workbench.dashboard import command_palette, downloads, measure_now, request_check, router, saved_views
 from workbench.dashboard.components import head_files, page_frame, theme
-from workbench.dashboard.guard import LOCAL, READ_BYTES, Hosts, guarded, policy
+from workbench.dashboard.guard import LOCAL, READ_BYTES, Hosts, guard_application, policy
 from workbench.dashboard.pages import cursor_page
 from workbench.dashboard.pages.all_pages import PAGES
 from workbench.dashboard.panels import guided_tour
@@ -91,7 +91,7 @@ def create_app(root: Path | Sequence[Path], host: str = LOCAL[0], device: Comput
     app.server.extensions["lengthlens"] = context
     scripts = [*app.csp_hashes(), theme.early_hash()]
     # What is refused takes no turn.
-    app.server.wsgi_app = guarded(taking_turns(app.server.wsgi_app), Hosts(host), policy(scripts))
+    app.server.wsgi_app = guard_application(taking_turns(app.server.wsgi_app), Hosts(host), policy(scripts))
     return app
 
 

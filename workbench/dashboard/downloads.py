@@ -19,7 +19,7 @@ import plotly.graph_objects as go
 from flask import Flask, Response, request
 
 from workbench.core.errors import LensError
-from workbench.core.failures import as_sentence, clause, isolated
+from workbench.core.failures import as_sentence, clause, isolate_errors
 from workbench.dashboard.animation import to_gif
 from workbench.dashboard.pages.all_pages import PAGES
 from workbench.dashboard.panels.panel_spec import SIZE, Panel, PanelCursor
@@ -36,10 +36,10 @@ from workbench.dashboard.paper_figure import (
 )
 from workbench.dashboard.report.report_page import report_html
 from workbench.dashboard.request_check import error_response
-from workbench.dashboard.server.chromium import PrintError, printed
+from workbench.dashboard.server.chromium import PrintError, print_pdf
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Cursor, parse, resolve
-from workbench.dashboard.state.request_gate import aside
+from workbench.dashboard.state.request_gate import let_others_run
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import ExportError, NotMeasured
 from workbench.figures.labels import whole
@@ -114,7 +114,7 @@ def connect(server: Flask, context: Context) -> None:
     @server.get("/data/<name>.<kind>")
     def data(name: str, kind: str) -> Response:
         problems: list[str] = []
-        with isolated(problems.append, f"the data of {name}"):
+        with isolate_errors(problems.append, f"the data of {name}"):
             try:
                 return answer(context, name, kind, request.query_string.decode(), request.args.get("theme", "light"))
             except Busy as busy:
@@ -136,7 +136,7 @@ def connect(server: Flask, context: Context) -> None:
         start, _ = resolve(search, run)
         name = file_name(run.name, "report.html")
         try:
-            with aside():  # it takes seconds, and readers who move a slider go first
+            with let_others_run():  # it takes seconds, and readers who move a slider go first
                 made = report_html([run], name, {run.name: start})
         except LensError as error:
             return error_response(422, str(error))
@@ -318,8 +318,8 @@ def to_pdf(export: Export) -> bytes:
     """Print the figure to PDF by Chromium, in the width that its address gives."""
     column = export.asked.get("paper", "single")
     picture = export.picture("light", column if is_column(column) else "single")
-    with aside():  # it takes seconds, and readers who move a slider go first
-        return printed(page(picture))
+    with let_others_run():  # it takes seconds, and readers who move a slider go first
+        return print_pdf(page(picture))
 
 
 def to_animation(export: Export) -> bytes:
@@ -330,7 +330,7 @@ def to_animation(export: Export) -> bytes:
     """
     if not isinstance(export.panel, Panel) or export.panel.form != "graph":
         raise Unknown(f"{export.panel.title} cannot be played over training; save it as SVG")
-    with aside():  # it takes seconds, and readers who move a slider go first
+    with let_others_run():  # it takes seconds, and readers who move a slider go first
         return to_gif(export.panel, export.at)
 
 

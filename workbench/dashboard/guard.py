@@ -107,7 +107,7 @@ def policy(scripts: Sequence[str]) -> str:
     return "; ".join(f"{name} {value}" for name, value in rules.items())
 
 
-def guarded(application: Application, hosts: Hosts, content_policy: str) -> Application:
+def guard_application(application: Application, hosts: Hosts, content_policy: str) -> Application:
     """Return a WSGI application that refuses requests from other sites, and adds security headers to every answer."""
     headers = [*HEADERS, ("Content-Security-Policy", content_policy)]
 

@@ -14,7 +14,7 @@ from dash import Dash, Input, Output, State, ctx, dcc, no_update
 from dash.exceptions import PreventUpdate
 
 from workbench.core.errors import LensError
-from workbench.core.failures import as_sentence, clause, isolated
+from workbench.core.failures import as_sentence, clause, isolate_errors
 from workbench.dashboard.components.page_frame import nav
 from workbench.dashboard.pages.all_pages import PAGES, page_at
 from workbench.dashboard.pages.base import Astray, Visit
@@ -47,7 +47,7 @@ def connect(app: Dash, context: Context) -> None:
         prevent_initial_call=True,
     )
     def navigate(place: dict[str, Any] | None, _: Any, here: dict[str, Any] | None) -> Any:
-        if place is None or (ctx.triggered_id == "version" and not arrived(context, here)):
+        if place is None or (ctx.triggered_id == "version" and not has_arrived(context, here)):
             raise PreventUpdate
         return page(context, place["path"], place["search"], place["last"])
 
@@ -76,7 +76,7 @@ def page(context: Context, path: str, search: str, last: str = "") -> tuple[list
     if target is None:
         notices.append(_instead(f"This link names the page {path}, which does not exist."))
     else:
-        with isolated(lambda problem: notices.append(_instead(as_sentence(problem))), f"the page {path}"):
+        with isolate_errors(lambda problem: notices.append(_instead(as_sentence(problem))), f"the page {path}"):
             try:
                 content = target.draw(context, Visit(path, search, last))
             except Astray as astray:
@@ -98,7 +98,7 @@ def _instead(why: str) -> Notice:
     return Notice(why, "The page shows all runs.", "Keep")
 
 
-def arrived(context: Context, here: dict[str, Any] | None) -> bool:
+def has_arrived(context: Context, here: dict[str, Any] | None) -> bool:
     """Whether what a page was waiting for is now there: a first run, or a run's first rows."""
     if not here or not here["waits"]:
         return False

@@ -81,7 +81,7 @@ def drawer() -> dmc.Drawer:
     )
 
 
-def listed(context: Context) -> list[Any]:
+def view_list(context: Context) -> list[Any]:
     """Every view with its link, and what is wrong with other files."""
     children: list[Any] = []
     problems: list[str] = []
@@ -151,4 +151,4 @@ def connect(app: Dash, context: Context) -> None:
         if asked is None:
             raise PreventUpdate
         said = handle_request(context, asked)
-        return listed(context), said, "" if said.startswith("Saved") else no_update
+        return view_list(context), said, "" if said.startswith("Saved") else no_update

@@ -37,7 +37,7 @@ SETTLED = (
 
 
 @contextmanager
-def served(root: Path) -> Iterator[str]:
+def serve_dashboard(root: Path) -> Iterator[str]:
     """Run the dashboard on a free port of this machine during the ``with`` block, and give its address.
 
     What theory expects of the runs is known before: pages show it from the start.
@@ -63,7 +63,7 @@ PARTS = {"run": (("why", "#diagnosis"),)}
 """Page -> name and selector of what is pictured of it by itself."""
 
 
-def settled(page: Any, condition: str = SETTLED, patience: float = 120.0) -> None:
+def wait_until(page: Any, condition: str = SETTLED, patience: float = 120.0) -> None:
     """Wait until a condition is true on a page.
 
     Playwright's own ``wait_for_function`` evaluates text inside the page, which our pages forbid. They allow evaluation
@@ -113,7 +113,7 @@ def take(
     }
     make_folder(out)
     pictures: list[Path] = []
-    with served(root) as address, sync_playwright() as playwright:
+    with serve_dashboard(root) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=browser_path, args=ARGUMENTS)
         for theme in themes:
             window = {"width": size[0], "height": size[1]}
@@ -122,7 +122,7 @@ def take(
                 if only and name not in only:
                     continue
                 page.goto(f"{address}{path}")
-                settled(page)
+                wait_until(page)
                 page.wait_for_timeout(800)
                 file = out / f"{name}-{theme}.png"
                 write_atomic(out, file.name, page.screenshot())
@@ -137,7 +137,7 @@ def _part(page: Any, out: Path, name: str, selector: str, theme: str) -> Path:
     file, part = out / f"{name}-{theme}.png", page.locator(selector)
     part.scroll_into_view_if_needed()
     page.wait_for_timeout(400)
-    settled(page)
+    wait_until(page)
     page.wait_for_timeout(1600)
     write_atomic(out, file.name, part.screenshot())
     return file

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import workbench
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 from workbench.core.reach import REACH_MULTIPLES
 from workbench.core.suggest import nearest
 from workbench.core.thresholds import LEVEL_TEXT
@@ -281,7 +281,7 @@ def find_dataset(name: str) -> Dataset:
         DatasetError: for an unknown name, with the nearest ones, or a table that is not published yet.
     """
     if name not in DATASETS:
-        raise DatasetError(f"there is no dataset {shown(name)}; {nearest(name, dataset_names())}")
+        raise DatasetError(f"there is no dataset {quoted_value(name)}; {nearest(name, dataset_names())}")
     dataset = DATASETS[name]
     if not dataset.path().is_file():
         raise DatasetError(

@@ -120,7 +120,7 @@ def wrong_strings(
     for place, i in enumerate(wrong[:count]):
         progress(place, min(count, len(wrong)), "replacing one token at a time")
         string, answer = batch.tokens[i], int(batch.targets[i, -1])
-        twin, tried = flipped(model, task, string[int(batch.bos) :], answer)
+        twin, tried = best_replacement(model, task, string[int(batch.bos) :], answer)
         if twin is None:
             same = answers == answer
             twin = nearest(task, string, right_tokens[same], margins[same], batch.bos)
@@ -169,7 +169,9 @@ def leads(logits: Float[Tensor, "batch out"], answers: Int[Tensor, " batch"]) ->
     return own - logits.scatter(1, answers[:, None], -torch.inf).amax(1)
 
 
-def flipped(model: HookedModel, task: Task, string: Int[Tensor, " length"], answer: int) -> tuple[Twin | None, int]:
+def best_replacement(
+    model: HookedModel, task: Task, string: Int[Tensor, " length"], answer: int
+) -> tuple[Twin | None, int]:
     """Return the best single-token replacement that the model answers right, and how many replacements were tried.
 
     The replacement keeps the right answer. Among several, the one with the largest margin is returned; None if there is

@@ -188,17 +188,19 @@ def read_blocks(
                 layer,
                 balanced_accuracy(probe(x_inside) == y_inside, y_inside),
                 balanced_accuracy(probe(x) == y, y),
-                crossed(x, y, len(classes)),
-                crossed(x_untrained, y, len(classes)),
-                crossed(x, shuffled, len(classes)),
-                crossed(x, y, len(classes), ranks=True),
-                crossed(x_untrained, y, len(classes), ranks=True),
+                cross_validated_accuracy(x, y, len(classes)),
+                cross_validated_accuracy(x_untrained, y, len(classes)),
+                cross_validated_accuracy(x, shuffled, len(classes)),
+                cross_validated_accuracy(x, y, len(classes), ranks=True),
+                cross_validated_accuracy(x_untrained, y, len(classes), ranks=True),
             )
         )
     return readings
 
 
-def crossed(x: Float[Tensor, "row d"], y: NDArray[np.int64], classes: int, ranks: bool = False) -> float:
+def cross_validated_accuracy(
+    x: Float[Tensor, "row d"], y: NDArray[np.int64], classes: int, ranks: bool = False
+) -> float:
     """Return the balanced accuracy of a probe on each half of the rows, fitted on the other half.
 
     With ``ranks``, the probe reads the rank of each value within its dimension.
@@ -208,13 +210,13 @@ def crossed(x: Float[Tensor, "row d"], y: NDArray[np.int64], classes: int, ranks
     for fit, test in ((first, second), (second, first)):
         here, there = x[torch.as_tensor(fit)], x[torch.as_tensor(test)]
         if ranks:
-            here, there = ranked(here, here), ranked(there, here)
+            here, there = midranks(here, here), midranks(there, here)
         probe = logistic(here, torch.as_tensor(y[fit]), classes)
         right[test] = probe(there) == y[test]
     return balanced_accuracy(right, y)
 
 
-def ranked(x: Float[Tensor, "row d"], among: Float[Tensor, "other d"]) -> Float[Tensor, "row d"]:
+def midranks(x: Float[Tensor, "row d"], among: Float[Tensor, "other d"]) -> Float[Tensor, "row d"]:
     """Return the rank of each value among the values ``among`` of its dimension, from -1/2 to 1/2; ties share the
     middle rank.
     """

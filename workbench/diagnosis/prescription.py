@@ -47,7 +47,7 @@ class Prescription:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def prescribed(entry: str, site: str, run: Mapping[str, Any]) -> Prescription:
+def suggest_change(entry: str, site: str, run: Mapping[str, Any]) -> Prescription:
     """Return the change that a diagnosis suggests.
 
     Args:

@@ -77,7 +77,7 @@ def _offered() -> dict[str, Any]:
     return offered
 
 
-def registered(name: str) -> Figure[...]:
+def figure_by_name(name: str) -> Figure[...]:
     """Return the figure with a name; raises KeyError if there is none."""
     public = _offered()[name]
     if not isinstance(public, import_module(f"{__name__}.registry").Figure):
@@ -101,7 +101,7 @@ def _data_of(name: str) -> Callable[..., Any]:
     """The rows of a figure by the name that their function had up to version 0.1."""
     figure = name.removesuffix("_data")
     try:
-        rows = registered(figure).data
+        rows = figure_by_name(figure).data
     except KeyError:
         raise AttributeError(f"workbench.figures has no {name!r}") from None
     # The caller is two frames up, or three if the name came through lengthlens.figures.

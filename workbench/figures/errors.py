@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from workbench.core.errors import LensError
-from workbench.figures.offered import offered
+from workbench.figures.offered import register_public
 
 
-@offered
+@register_public
 class NotMeasured(LookupError):
     """Raised when the table lacks the rows that a figure draws.
 
@@ -24,24 +24,24 @@ class NotMeasured(LookupError):
         self.helps = helps
 
 
-@offered
+@register_public
 class NotApplicable(NotMeasured):
     """Raised when a figure's rows state that the measurement does not apply to this model; the message gives the
     reason.
     """
 
 
-@offered
+@register_public
 class Undefined(NotMeasured):
     """Raised when a figure's rows were measured but have no value; the message gives the reason."""
 
 
-@offered
+@register_public
 class NotShared(NotMeasured):
     """Raised when two runs share no measured step and length; the message lists the steps and lengths of each run."""
 
 
-@offered
+@register_public
 class AmbiguousRows(LensError, ValueError):
     """Raised when more rows match than a figure can draw; the message names the column to filter by."""
 
@@ -50,6 +50,6 @@ class ExportError(LensError, ValueError):
     """Raised when a figure cannot be written to a file; the message gives the reason and what to do."""
 
 
-@offered
+@register_public
 class NotDrawable(LensError, ValueError):
     """Raised when runs do not have the quantity, step or length to draw; the message names those there are."""

@@ -43,7 +43,7 @@ def significance(p: float | None) -> str:
     return "< 0.01" if p is not None and p < 0.01 else proportion(p)
 
 
-def signed(x: float | None, decimals: int = 2) -> str:
+def signed_number(x: float | None, decimals: int = 2) -> str:
     """Format a difference, with its sign unless it rounds to zero."""
     text = proportion(x, decimals)
     return "+" + text if x is not None and x > 0 and text.strip("0.") else text
@@ -86,7 +86,7 @@ def time_left(seconds: float) -> str:
     return f"{seconds / 60:.0f} min left" if seconds < 6000 else f"{seconds / 3600:.1f} h left"
 
 
-def counted(length: float, items: bool) -> str:
+def length_label(length: float, items: bool) -> str:
     """Format a length: ``length 64``, or ``64 items`` if it is a number of items in a prompt."""
     return f"{whole(length)} items" if items else f"length {whole(length)}"
 
@@ -205,7 +205,7 @@ def over_axis(step: float | None, length: float | None, trained: float) -> str:
     return over_training(length or 0, trained) if step is None else over_length(step)
 
 
-def dotted(*parts: str) -> str:
+def join_with_dots(*parts: str) -> str:
     """Join short statements into one line, leaving out empty ones: ``per head · n 512 · 95 % CI``."""
     return " \u00b7 ".join(part for part in parts if part)
 

@@ -11,7 +11,7 @@ OFFERED: dict[str, Any] = {}
 """Everything on offer by name; complete once :mod:`workbench.figures` has imported its modules."""
 
 
-def offered(one: One) -> One:
+def register_public(one: One) -> One:
     """Register a function or class as public, under its own name."""
     OFFERED[one.__name__] = one
     return one

@@ -13,11 +13,11 @@ import plotly.graph_objects as go
 from workbench.figures.arguments import with_arguments
 from workbench.figures.export.titled_figure import TitledFigure
 from workbench.figures.look import with_look
-from workbench.figures.offered import offered
+from workbench.figures.offered import register_public
 from workbench.figures.rows.conversion import frame_parameters, in_kind_of
 from workbench.figures.rows.frame import Frame, Rows
 from workbench.figures.style.plain_figure import Drawing, drawing_plainly, plain_figures
-from workbench.figures.usual_arguments import required, rows_of_run, usual_arguments
+from workbench.figures.usual_arguments import required_parameters, rows_of_run, usual_arguments
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -123,7 +123,7 @@ class Figure(Generic[Q]):
         rows = bound.arguments["frame"]
         if run is not None:
             bound.arguments["frame"] = rows_of_run(self.__name__, rows, run)
-        missing = [name for name in required(signature) if name not in bound.arguments]
+        missing = [name for name in required_parameters(signature) if name not in bound.arguments]
         bound.arguments |= usual_arguments(self.__name__, missing, rows, bound.arguments["frame"])
         if any(name not in bound.arguments for name in missing):
             raise error from None
@@ -165,7 +165,7 @@ def figure(*, rows: Any) -> Any:
     Args:
         rows: returns exactly the rows that the figure draws.
     """
-    return lambda draw: offered(Figure(draw, rows))
+    return lambda draw: register_public(Figure(draw, rows))
 
 
 def figure_of_pass(*, rows: Callable[..., pd.DataFrame]) -> OfPass:
@@ -176,7 +176,7 @@ def figure_of_pass(*, rows: Callable[..., pd.DataFrame]) -> OfPass:
     Args:
         rows: returns exactly the numbers that the figure draws, of the same arrays.
     """
-    return cast(OfPass, lambda draw: offered(Figure(draw, rows)))
+    return cast(OfPass, lambda draw: register_public(Figure(draw, rows)))
 
 
 class Lines(Generic[Q]):
@@ -209,7 +209,7 @@ class Lines(Generic[Q]):
         draw.__name__ = draw.__qualname__ = self.draw.__name__.removesuffix("_lines") + ending
         draw.__doc__ = (self.draw.__doc__ or "").format(over=words)
         vars(draw)["__signature__"] = signature.replace(parameters=[*parameters.values()])
-        figure: Figure[Q] = offered(Figure(draw, self.rows))
+        figure: Figure[Q] = register_public(Figure(draw, self.rows))
         return figure
 
 

@@ -39,7 +39,7 @@ def rows_of_run(figure: str, rows: Rows, run: str) -> Rows:
     return chosen
 
 
-def required(signature: inspect.Signature) -> list[str]:
+def required_parameters(signature: inspect.Signature) -> list[str]:
     """Names of the parameters that have no default."""
     return [name for name, parameter in signature.parameters.items() if parameter.default is inspect.Parameter.empty]
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from workbench.jobs.cluster_workers import ClusterError, Scheduler, connected, marker_files, require_address
+from workbench.jobs.cluster_workers import ClusterError, Scheduler, connect_scheduler, marker_files, require_address
 from workbench.jobs.executors import Failure
 from workbench.jobs.job_process import GRACE_S, end_idle, pack_job, run_job, unpack_answer
 from workbench.storage.below import remove_file, write_new
@@ -65,7 +65,7 @@ class Dask:
         Raises:
             ClusterError: in one sentence with the scheduler's address.
         """
-        with connected(self.address) as scheduler:
+        with connect_scheduler(self.address) as scheduler:
             _Workers(scheduler, {}, None, self.patience).wait()
 
     def map(
@@ -89,7 +89,7 @@ class Dask:
         if not listed:
             return []
         results: dict[int, Result | Failure] = {}
-        with connected(self.address) as scheduler, marker_files(self.folders) as marks:
+        with connect_scheduler(self.address) as scheduler, marker_files(self.folders) as marks:
             workers = _Workers(scheduler, marks, memory_per_worker, self.patience)
             workers.wait()
             with _stopping(self.folders) as stop:

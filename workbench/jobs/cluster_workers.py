@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from workbench.core.errors import LensError, shown
+from workbench.core.errors import LensError, quoted_value
 from workbench.jobs.executors import ExecutorError
 from workbench.storage.below import remove_file, write_new
 
@@ -47,7 +47,7 @@ def require_address(address: str) -> None:
     if not ADDRESS.fullmatch(address):
         raise ExecutorError(
             f"the executor dask takes the address of a running scheduler, e.g. dask=tcp://10.0.0.1:8786, "
-            f"not {shown(address)}"
+            f"not {quoted_value(address)}"
         )
     try:
         import distributed  # noqa: F401
@@ -121,7 +121,7 @@ class Scheduler:
 
 
 @contextmanager
-def connected(address: str) -> Iterator[Scheduler]:
+def connect_scheduler(address: str) -> Iterator[Scheduler]:
     """A connection to a scheduler, closed at the end. Dask's own messages are not shown to the user.
 
     Raises:

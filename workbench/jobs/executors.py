@@ -178,7 +178,7 @@ class Forwarding(QueueHandler):
 
 
 def attempt_in_worker(function: Callable[[Job], Any], index: int, job: Job) -> Answer:
-    """Call :func:`attempt` in a worker process; the answer is for :func:`received`."""
+    """Call :func:`attempt` in a worker process; the answer is for :func:`receive_result`."""
     records: list[logging.LogRecord] = []
     with forwarding(records.append):
         outcome = attempt(function, index, job)
@@ -197,7 +197,7 @@ def log_again(record: logging.LogRecord) -> None:
     logging.getLogger(record.name).handle(record)
 
 
-def received(answer: Answer) -> Any:
+def receive_result(answer: Answer) -> Any:
     """The result or failure that a worker sent. What it logged is logged here.
 
     Raises:

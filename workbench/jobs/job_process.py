@@ -25,7 +25,7 @@ from typing import IO, Any
 
 import cloudpickle
 
-from workbench.jobs.executors import Answer, Failure, attempt_in_worker, received
+from workbench.jobs.executors import Answer, Failure, attempt_in_worker, receive_result
 from workbench.jobs.resources import THREADS
 
 IDLE_S = 60.0
@@ -46,7 +46,7 @@ def pack_job(function: Callable[[Any], Any], index: int, job: object) -> bytes:
 
 def unpack_answer(answer: bytes) -> Any:
     """The result of a job, or its :class:`~workbench.jobs.executors.Failure`; its log records are logged here."""
-    return received(pickle.loads(answer))
+    return receive_result(pickle.loads(answer))
 
 
 def run_job(request: bytes, stop: str) -> bytes | None:

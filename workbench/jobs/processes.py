@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from joblib.externals.loky import ProcessPoolExecutor
 
-from workbench.jobs.executors import Answer, ExecutorError, Failure, attempt_in_worker, raised_again, received
+from workbench.jobs.executors import Answer, ExecutorError, Failure, attempt_in_worker, raised_again, receive_result
 from workbench.jobs.resources import THREADS, importing_no_neighbours, worker_count
 
 Job = TypeVar("Job")
@@ -102,7 +102,7 @@ def _outcome(future: Future[Answer], index: int, job: Any) -> Any:
     """The outcome of a job: the result, a :class:`Failure`, or :class:`_Killed`."""
     error = future.exception()
     if error is None:
-        return received(future.result())
+        return receive_result(future.result())
     if isinstance(error, BrokenProcessPool):
         return _Killed()
     # The function's own errors are results by now; this one came up on the way, e.g. in pickling.

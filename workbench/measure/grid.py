@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 from workbench.core.thresholds import FITTED_AT
 from workbench.measure.measurement import Grid
 from workbench.models.base.architecture import Architecture
@@ -72,7 +72,7 @@ def named_lengths(task: Task | None, lengths: Sequence[Any]) -> list[int]:
     """
     for n in lengths:
         if isinstance(n, bool) or not isinstance(n, int | float | np.integer) or n != n or n < 1 or n % 1:
-            raise TaskError(f"a prefix length is a whole number of tokens from 1 on, not {shown(n)}")
+            raise TaskError(f"a prefix length is a whole number of tokens from 1 on, not {quoted_value(n)}")
         refuse_endless(int(n))
         if task is not None and not task.admissible(int(n)):
             following = task.next_length(int(n))

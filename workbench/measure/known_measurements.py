@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 from workbench.core.registry import entry_points
 from workbench.core.suggest import near_names
 from workbench.measure.settings import MeasurementError
@@ -62,10 +62,10 @@ def refuse_unknown(names: Sequence[str]) -> None:
         return
     for name in names:
         if name not in BUILT_IN and not (name.endswith(".") and any(known.startswith(name) for known in BUILT_IN)):
-            raise unknown(name, BUILT_IN)
+            raise unknown_measurement(name, BUILT_IN)
 
 
-def unknown(name: object, known: Mapping[str, object], more: str = "") -> MeasurementError:
+def unknown_measurement(name: object, known: Mapping[str, object], more: str = "") -> MeasurementError:
     """Return the error for an unknown measurement name, with near names or a few examples.
 
     Args:
@@ -75,4 +75,4 @@ def unknown(name: object, known: Mapping[str, object], more: str = "") -> Measur
     """
     near = near_names(name, known)
     few = f"; there are {', '.join(list(known)[:FEW])} and {len(known) - FEW} more" if not near else ""
-    return MeasurementError(f"unknown measurement {shown(name)}{few}{more}", near)
+    return MeasurementError(f"unknown measurement {quoted_value(name)}{few}{more}", near)

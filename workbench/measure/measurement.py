@@ -330,7 +330,7 @@ class Measurement(BaseModel):
             deepens=self.deepens,
         )
 
-    def unmeasured(self, grid: Grid) -> str:
+    def unmeasured_reason(self, grid: Grid) -> str:
         """Return why the measurement cannot measure a length that the caller named; "" if it can measure all of
         them.
         """
@@ -385,11 +385,11 @@ class _Whole(Observer):
         self._parts.append(seen)
 
     def close(self) -> None:
-        self._measurement.observe(self._law, self._length, self.batch, joined(self._parts))
+        self._measurement.observe(self._law, self._length, self.batch, join_parts(self._parts))
         self._parts.clear()
 
 
-def joined(parts: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+def join_parts(parts: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:
     """Join the activations of consecutive parts of a batch (at least one part) along the first axis."""
     import torch
 

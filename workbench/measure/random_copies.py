@@ -18,7 +18,7 @@ from workbench.measure.rows import mean_row, missing_row
 from workbench.measure.settings import Count
 from workbench.table.schema import Row
 from workbench.tasks.batch import TaskError
-from workbench.tasks.random_tokens import TokenLaw, TokenLaws, doubled, passages, token_weights
+from workbench.tasks.random_tokens import TokenLaw, TokenLaws, passages, repeat_twice, token_weights
 from workbench.tasks.text.next_symbol import NextSymbol
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Copies(MeasurementWithoutBatches):
         weights = token_weights(study.task, token_law)
         batch, positions = source.tokens.shape
         strings = passages(study.task, token_law, batch, positions, generator)
-        tokens = doubled(batch, positions, study.task.d_vocab, generator, source.bos, weights, strings)
+        tokens = repeat_twice(batch, positions, study.task.d_vocab, generator, source.bos, weights, strings)
         return of_copies(study.answers(replace(source, tokens=tokens), [])["logits"], tokens, source.bos)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 from workbench.measure.settings import MeasurementError
 from workbench.table.schema import FIELDS, Row
 
@@ -31,13 +31,13 @@ def whole_rows(spec: Spec, returned: Any) -> list[Row]:
     """
     if not isinstance(returned, list | tuple):
         raise RowsError(
-            f"finish of {spec.name} returned {shown(returned)}, not a list of rows; make rows with "
+            f"finish of {spec.name} returned {quoted_value(returned)}, not a list of rows; make rows with "
             "workbench.table.schema.row and return them"
         )
     for number, row in enumerate(returned):
         if not isinstance(row, Mapping):
             raise RowsError(
-                f"row {number} of {spec.name} is {shown(row)}, not a row; make it with workbench.table.schema.row"
+                f"row {number} of {spec.name} is {quoted_value(row)}, not a row; make it with workbench.table.schema.row"
             )
         if missing := [name for name in FIELDS if name not in row]:
             keys = ", ".join(missing)
@@ -77,7 +77,7 @@ def refuse_undeclared(spec: Spec, rows: list[Row]) -> None:
             continue
         if not isinstance(value, Real):
             raise RowsError(
-                f"{spec.name}: {quantity.name} is {shown(value)}, not a number; put words into the column label"
+                f"{spec.name}: {quantity.name} is {quoted_value(value)}, not a number; put words into the column label"
             )
         if quantity.low is not None and float(value) < quantity.low - ROUNDING:
             raise RowsError(

@@ -10,10 +10,10 @@ from importlib.metadata import EntryPoint
 from types import ModuleType
 from typing import Any
 
-from workbench.core.errors import shown
-from workbench.core.failures import isolated
+from workbench.core.errors import quoted_value
+from workbench.core.failures import isolate_errors
 from workbench.core.registry import entry_points
-from workbench.measure.known_measurements import BUILT_IN, GROUP, unknown
+from workbench.measure.known_measurements import BUILT_IN, GROUP, unknown_measurement
 from workbench.measure.measurement import Measurement
 from workbench.measure.settings import MeasurementError
 from workbench.tasks.base import EVALUATION_LAWS
@@ -33,7 +33,7 @@ class PlugIns:
 
 
 def measurements(family: str = "") -> dict[str, type[Measurement]]:
-    """Return measurement classes by name, built-in ones first. Plug-ins listed by :func:`broken` are left out.
+    """Return measurement classes by name, built-in ones first. Plug-ins listed by :func:`broken_plugins` are left out.
 
     Args:
         family: the beginning of their names, e.g. ``probes.``; no other built-in measurement is imported. "" = all.
@@ -42,7 +42,7 @@ def measurements(family: str = "") -> dict[str, type[Measurement]]:
     return built_in | {name: cls for name, cls in _plug_ins().classes.items() if name.startswith(family)}
 
 
-def broken() -> tuple[str, ...]:
+def broken_plugins() -> tuple[str, ...]:
     """Return one sentence for each plug-in that announces a measurement but cannot be used."""
     return _plug_ins().broken
 
@@ -54,7 +54,7 @@ def _plug_ins() -> PlugIns:
     broken: list[str] = []
     for entry in dict.fromkeys(entry_points(GROUP)):
         problems: list[str] = []
-        with isolated(problems.append, "", foreign=True, exits=True):
+        with isolate_errors(problems.append, "", foreign=True, exits=True):
             cls = _plugged_in(entry)
             announced.setdefault(cls.name, []).append((entry, cls))
         broken += [f"the plug-in {entry.name} ({entry.value}) is passed over: {problem}" for problem in problems]
@@ -87,7 +87,7 @@ def _plugged_in(entry: EntryPoint) -> type[Measurement]:
             raise MeasurementError(f"the module {plugin.__name__} has no MEASUREMENT")
         plugin = plugin.MEASUREMENT
     if not isinstance(plugin, type):
-        raise MeasurementError(f"{shown(plugin)} is not a class")
+        raise MeasurementError(f"{quoted_value(plugin)} is not a class")
     if not issubclass(plugin, Measurement):
         raise MeasurementError(f"{plugin.__name__} is not a workbench.measure.Measurement: derive it from that class")
     if inspect.isabstract(plugin):
@@ -110,7 +110,7 @@ def make_measurement(name: str, settings: Mapping[str, Any] | None = None) -> Me
     for law in measurement.spec.laws:
         if law not in EVALUATION_LAWS:
             raise MeasurementError(
-                f"{name}: there is no test set {shown(law)}; the test sets are {' and '.join(EVALUATION_LAWS)}"
+                f"{name}: there is no test set {quoted_value(law)}; the test sets are {' and '.join(EVALUATION_LAWS)}"
             )
     return measurement
 
@@ -125,7 +125,9 @@ def measurement_class(name: str) -> type[Measurement]:
         return _built_in(name)
     classes = _plug_ins().classes
     if name not in classes:
-        raise unknown(name, {**BUILT_IN, **classes}, "".join(f"; {sentence}" for sentence in broken()))
+        raise unknown_measurement(
+            name, {**BUILT_IN, **classes}, "".join(f"; {sentence}" for sentence in broken_plugins())
+        )
     return classes[name]
 
 

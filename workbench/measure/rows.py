@@ -20,7 +20,7 @@ def share_row(flags: ArrayLike, why_none: str, **fields: Any) -> Row:
     """Return a row with a share of sequences, from one 0/1 value each (Wilson interval); undefined for no sequence."""
     x = np.asarray(flags, dtype=bool)
     if not len(x):
-        return row(status="undefined", **noted(fields, why_none))
+        return row(status="undefined", **add_note(fields, why_none))
     low, high = wilson(int(x.sum()), len(x))
     return row(value=float(x.mean()), low=low, high=high, n=len(x), **fields)
 
@@ -40,10 +40,10 @@ def mean_row(
     x = np.asarray(values, dtype=np.float64)
     x = x[~np.isnan(x)]
     if not len(x):
-        return row(status="undefined", **noted(fields, why_none))
+        return row(status="undefined", **add_note(fields, why_none))
     ends = mean_ends(x, rng, resamples, bounds)
     value = float(x[0] if ends.note else x.mean())  # a mean of equal numbers would only add rounding
-    return row(value=value, low=ends.low, high=ends.high, n=len(x), **noted(fields, ends.note))
+    return row(value=value, low=ends.low, high=ends.high, n=len(x), **add_note(fields, ends.note))
 
 
 def difference_rows(first: ArrayLike, second: ArrayLike, why_none: str, *, quantity: str, **fields: Any) -> list[Row]:
@@ -65,7 +65,7 @@ def difference_rows(first: ArrayLike, second: ArrayLike, why_none: str, *, quant
     shared: dict[str, Any] = {"n": len(gap), **fields}
     return [
         row(quantity=quantity, value=(b - c) / len(gap), low=low, high=high, **shared),
-        row(quantity=quantity + P, value=sign_test(b, c), **noted(shared, f"{b} against {c} sequences")),
+        row(quantity=quantity + P, value=sign_test(b, c), **add_note(shared, f"{b} against {c} sequences")),
     ]
 
 
@@ -87,10 +87,10 @@ def p_quantity(of: str, what: str, controls: tuple[str, ...] = ()) -> Quantity:
 
 def missing_row(status: str, why: str, **fields: Any) -> Row:
     """Return a row without a value, with the reason as its note."""
-    return row(status=status, **noted(fields, why))
+    return row(status=status, **add_note(fields, why))
 
 
-def noted(fields: dict[str, Any], note: str) -> dict[str, Any]:
+def add_note(fields: dict[str, Any], note: str) -> dict[str, Any]:
     """Return the fields of a row with a further clause in its note."""
     notes = [part for part in (fields.get("note", ""), note) if part]
     return {**fields, "note": "; ".join(notes)}

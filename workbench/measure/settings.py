@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, ValidationError, WrapValidator
 
-from workbench.core.errors import LensError, shown
+from workbench.core.errors import LensError, quoted_value
 from workbench.core.limits import DRAWN
 from workbench.core.suggest import near_names
 
@@ -28,7 +28,7 @@ class MeasurementError(LensError, ValueError):
 def _within(low: int, high: int) -> AfterValidator:
     def check(value: int) -> int:
         if not low <= value <= high:
-            raise ValueError(f"must be a whole number from {low:,} to {high:,}, not {shown(value)}")
+            raise ValueError(f"must be a whole number from {low:,} to {high:,}, not {quoted_value(value)}")
         return value
 
     return AfterValidator(check)
@@ -37,7 +37,7 @@ def _within(low: int, high: int) -> AfterValidator:
 def _that(holds: Callable[[float], bool], what: str) -> AfterValidator:
     def check(value: float) -> float:
         if not holds(value):
-            raise ValueError(f"{what}, not {shown(value)}")
+            raise ValueError(f"{what}, not {quoted_value(value)}")
         return value
 
     return AfterValidator(check)
@@ -47,7 +47,7 @@ def _as_given(value: Any, check: Callable[[Any], float]) -> float:
     """Return a number with its type unchanged, because 1 and 1.0 are two settings to a stored row."""
     check(value)
     if isinstance(value, int) and abs(value) > DRAWN:
-        raise ValueError(f"must be at most {DRAWN:,}, not {shown(value)}")
+        raise ValueError(f"must be at most {DRAWN:,}, not {quoted_value(value)}")
     return value  # type: ignore[no-any-return]
 
 
@@ -77,7 +77,7 @@ def refusal(measurement: str, settings: Sequence[str], error: ValidationError) -
     if first["type"] == "extra_forbidden":
         its = ", ".join(settings) or "none"
         return MeasurementError(
-            f"{measurement} has no setting {shown(place)} (it has: {its})", near_names(place, settings)
+            f"{measurement} has no setting {quoted_value(place)} (it has: {its})", near_names(place, settings)
         )
     if first["type"] == "missing":
         return MeasurementError(f"{measurement} needs a value of its setting {place}")
@@ -85,4 +85,4 @@ def refusal(measurement: str, settings: Sequence[str], error: ValidationError) -
         rule = first["ctx"]["error"]
         return MeasurementError(f"{measurement}.{place} {rule}" if place else f"{measurement}: {rule}")
     said = str(first["msg"])
-    return MeasurementError(f"{measurement}.{place}: {said[0].lower()}{said[1:]}, not {shown(first['input'])}")
+    return MeasurementError(f"{measurement}.{place}: {said[0].lower()}{said[1:]}, not {quoted_value(first['input'])}")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from workbench.core.seeds import seed_of
-from workbench.measure.measurement import Grid, Observer, joined
+from workbench.measure.measurement import Grid, Observer, join_parts
 from workbench.models.base.protocol import HookedModel
 from workbench.runs.run import Run
 from workbench.tasks.base import EVALUATION_LAWS, Batch, Task
@@ -79,7 +79,7 @@ def forward(
         for tokens, of_tokens in chunks(model, batch, ids):
             logits, cache = model.run_with_cache(tokens, of_tokens, names_filter=list(names), return_cache_object=False)
             parts.append({**cache, "logits": logits})
-    return joined(parts)
+    return join_parts(parts)
 
 
 def chunks(
@@ -355,10 +355,10 @@ class CheckpointStudy:
 
 def within(ids: NDArray[np.int64], intervals: Sequence[Sequence[int]]) -> bool:
     """Return whether each id is in at least one of the intervals [first, last]."""
-    return bool(covered(ids, intervals).all())
+    return bool(ids_in_intervals(ids, intervals).all())
 
 
-def covered(ids: NDArray[np.int64], intervals: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
+def ids_in_intervals(ids: NDArray[np.int64], intervals: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
     """Return, per id, whether it is in at least one of the intervals [first, last]. Wide intervals cost no memory."""
     firsts, lasts = np.array(sorted(map(tuple, intervals)), dtype=np.int64).reshape(-1, 2).T
     before = np.searchsorted(firsts, ids, side="right")  # number of intervals that begin at or before each id

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 from workbench.models.errors import DeviceError
 
 DEVICES = "cpu, cuda, cuda:1, mps or auto"
@@ -34,9 +34,9 @@ class ComputeDevice:
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.device):
-            raise DeviceError(f"there is no kind of device {shown(self.device)}; {DEVICES}")
+            raise DeviceError(f"there is no kind of device {quoted_value(self.device)}; {DEVICES}")
         if self.dtype and self.dtype not in DTYPES:
-            raise DeviceError(f"models compute in {' or '.join(DTYPES)}, not {shown(self.dtype)}")
+            raise DeviceError(f"models compute in {' or '.join(DTYPES)}, not {quoted_value(self.dtype)}")
 
     @property
     def kind(self) -> str:

@@ -236,7 +236,7 @@ def scores(encoding: Encoding) -> None:
                     )
 
 
-def fused(encoding: Encoding) -> None:
+def check_fused_attention(encoding: Encoding) -> None:
     """Check that fused attention gives the same output as explicit attention."""
     model = small_model(encoding)
     for what, ids in some_ids().items():
@@ -464,7 +464,7 @@ CHECKS: Mapping[str, Callable[[Encoding], None]] = {
     "determinism": determinism,
     "hooks": hooks,
     "scores": scores,
-    "fused": fused,
+    "fused": check_fused_attention,
     "causality": causality,
     "ids matter": ids_matter,
     "shifts": shifts,

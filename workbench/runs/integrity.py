@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.core.failures import isolated
+from workbench.core.failures import isolate_errors
 from workbench.runs.checkpoints import STATE
 from workbench.runs.errors import RunError
 from workbench.runs.run import Run, run_id, sha256_of
@@ -39,11 +39,11 @@ def run_problems(run: Run) -> list[str]:
     checks += [(run.path / "resume.safetensors", partial(_resume, run)), (run.path / "live.jsonl", partial(_live, run))]
     checks.append((run.path / "timing.json", partial(_timing, run)))
     for path, check in checks:
-        with isolated(problems.append, f"{path} could not be checked"):
+        with isolate_errors(problems.append, f"{path} could not be checked"):
             check()
-    with isolated(problems.append, f"{run.path} could not be checked for equal weights"):
+    with isolate_errors(problems.append, f"{run.path} could not be checked for equal weights"):
         problems += [f"{run.name}: steps {a} and {b} hold equal weights" for a, b in run.equal_steps()]
-    with isolated(problems.append, f"the rows of {run.path} could not be checked"):
+    with isolate_errors(problems.append, f"the rows of {run.path} could not be checked"):
         problems += audit(run.path)
     return problems
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.core.canonical import key_of
-from workbench.core.failures import isolated
+from workbench.core.failures import isolate_errors
 from workbench.core.html_card import card, ends_of
 from workbench.core.names import UNTRAINED_RUNS
 from workbench.core.stored_model import StoredModel, component_name
@@ -25,7 +25,7 @@ from workbench.table.layout import checkpoint_steps, read_config, read_meta, run
 from workbench.table.run_verdicts import last_results_of, last_verdict_of, reach_at, verdicts_of
 from workbench.table.stored_json import FORMAT as FORMAT
 from workbench.table.stored_json import StoredError
-from workbench.table.walk import is_run, meant, walk
+from workbench.table.walk import is_run, near_folders, walk
 from workbench.tasks.errors import TaskError
 from workbench.tasks.source_code import code_of, identity, on_trust, trust
 
@@ -85,7 +85,7 @@ class Run:
         """
         folder = Path(path)
         if not is_folder(folder):
-            raise RunError(f"there is no folder {path}{meant(folder)}")
+            raise RunError(f"there is no folder {path}{near_folders(folder)}")
         if not is_run(folder):
             raise RunError(_no_run(path))
         try:
@@ -482,7 +482,7 @@ def find_runs(root: str | os.PathLike[str], problems: list[str] | None = None) -
         raise RunError(str(error)) from None
     runs = []
     for name, path in found:
-        with isolated(messages.append, f"{path} cannot be opened"):
+        with isolate_errors(messages.append, f"{path} cannot be opened"):
             runs.append(replace(Run.open(path), name=name))
     if problems is None:
         for sentence in messages:

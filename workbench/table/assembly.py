@@ -22,7 +22,7 @@ from typing import Any
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from workbench.core.failures import clause, isolated
+from workbench.core.failures import clause, isolate_errors
 from workbench.storage.bounded import unzip
 from workbench.storage.seal import SealError
 from workbench.table.errors import TableError
@@ -162,7 +162,7 @@ def _known(
     for shard in shards_of(run_path):
         identity = shard[:3]
         old = recorded.get(identity)
-        with isolated(problems.append, f"{shard.path} cannot be read"):
+        with isolate_errors(problems.append, f"{shard.path} cannot be read"):
             modified = file_state(shard.path).st_ctime_ns
             if old is not None and old.modified == modified:
                 parts[identity] = old
@@ -223,7 +223,7 @@ def _newest_sound(run_path: Path, candidates: list[TablePart], problems: list[st
         if part.rows is not None:
             return part
         path = shard_path(run_path, *part.identity)
-        with isolated(problems.append, f"{path} cannot be read"):
+        with isolate_errors(problems.append, f"{path} cannot be read"):
             return replace(part, rows=shard_rows(Shard(*part.identity, path)))
     return None
 
@@ -331,7 +331,7 @@ def _compacted(run_path: Path, problems: list[str], table: StoredRows | None) ->
     path = table_path(run_path)
     if not os.path.lexists(path):
         return ENCODED.empty_table(), []
-    with isolated(
+    with isolate_errors(
         lambda said: problems.append(f"{said}; only the shards of {run_path} are used"), f"{path} is damaged"
     ):
         rows, metadata = read_file(path) if table is None else (table.rows(), table.metadata)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import numpy as np
 import pandas as pd
 
-from workbench.core.errors import LensError, shown
+from workbench.core.errors import LensError, quoted_value
 from workbench.core.verdicts import VERDICTS
 from workbench.table.errors import TableError
 from workbench.table.last_verdict import VERDICT_QUANTITIES
@@ -134,4 +134,4 @@ def _unknown_verdict(rows: pd.DataFrame) -> str | None:
         return None
     verdicts = rows[rows["quantity"].isin(VERDICT_QUANTITIES) & (rows["status"] == "ok")]
     unknown = verdicts[~verdicts["label"].isin(list(VERDICTS))]
-    return f"no verdict is called {shown(unknown['label'].iloc[0])}" if len(unknown) else None
+    return f"no verdict is called {quoted_value(unknown['label'].iloc[0])}" if len(unknown) else None

@@ -12,7 +12,7 @@ from workbench.storage.bounded import is_folder, is_regular, names_in, read_byte
 from workbench.storage.seal import SealError, json_object, open_json
 from workbench.table.errors import TableError
 from workbench.table.stored_json import FORMAT, StoredError, check_meta, check_run
-from workbench.table.walk import meant, walk
+from workbench.table.walk import near_folders, walk
 
 # A step has one name: eight digits, or as many more as it needs (and no more than integers are stored with).
 _STEP = re.compile(r"\d{8}|[1-9]\d{8,15}", re.ASCII)
@@ -172,7 +172,7 @@ def require_folder(root: Path) -> None:
             raise TableError(
                 f"{url} is not a local folder: `lengthlens fetch {url} --out DIR` copies its runs into one"
             )
-        way_out = meant(root) or f": `lengthlens train ... --out {root}` makes a run there"
+        way_out = near_folders(root) or f": `lengthlens train ... --out {root}` makes a run there"
         raise TableError(f"there is no folder {root}{way_out}")
 
 

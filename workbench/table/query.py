@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pyarrow as pa
 
-from workbench.core.failures import isolated
+from workbench.core.failures import isolate_errors
 from workbench.core.suggest import nearest
 from workbench.table.errors import TableError
 from workbench.table.folder_state import run_state
@@ -113,7 +113,7 @@ class Table:
         def read(name: str, path: Path) -> tuple[pa.Table, Path, TableReading] | list[str]:
             """The view, the path and the rows of one run, or its problems."""
             messages: list[str] = []
-            with isolated(messages.append, f"{path} cannot be read and is left out"):
+            with isolate_errors(messages.append, f"{path} cannot be read and is left out"):
                 view = to_runs([describe_run(name, path, read_config(path))])
                 reading = read_run(path, None, evaluation_seed, task_parameters)
                 return view, path, replace(reading, rows=_renamed(reading, name))

@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from workbench.core.failures import isolated
+from workbench.core.failures import isolate_errors
 from workbench.storage.atomic import remove_leftovers
 from workbench.storage.bounded import names_in
 from workbench.storage.seal import SealError
@@ -159,7 +159,7 @@ def verify_shard(path: Path, run: str) -> None:
         raise TableError(f"{path} is of another run: delete it")
 
 
-def compacted(run_path: Path) -> dict[tuple[str, int, str], int]:
+def compacted_files(run_path: Path) -> dict[tuple[str, int, str], int]:
     """Return (measurement, step, key) and file time in ns of the result files whose rows are in an intact
     ``table.parquet``.
     """
@@ -195,7 +195,7 @@ def audit(run_path: Path) -> list[str]:
     assembly = assemble(run_path)
     problems = list(assembly.problems)
     for shard in shards_of(run_path):
-        with isolated(problems.append, f"{shard.path} cannot be read"):
+        with isolate_errors(problems.append, f"{shard.path} cannot be read"):
             verify_shard(shard.path, assembly.run)
             sha256 = checkpoint_sha256(run_path, shard.step)
             if sha256 not in (None, shard_header(shard.path)["sha256"]):

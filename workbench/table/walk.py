@@ -47,7 +47,7 @@ def is_run(path: str | os.PathLike[str]) -> bool:
     return os.path.lexists(os.path.join(path, "run.json"))
 
 
-def meant(folder: Path) -> str:
+def near_folders(folder: Path) -> str:
     """``; did you mean ...?`` for a missing folder: the runs and folders of runs next to it with similar names.
 
     Names that begin like its name come first, then names that are similar; "" if there are none.

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict
 from torch import Tensor
 from torch.nn import functional as F
 
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 from workbench.core.html_card import card
 from workbench.core.limits import LONGEST
 from workbench.core.names import BOS, DISTRIBUTIONS, TEST_SETS
@@ -46,7 +46,7 @@ def refuse_endless(length: int | float) -> None:
         TaskError: for one beyond :data:`workbench.core.limits.LONGEST`.
     """
     if length > LONGEST:
-        raise TaskError(f"length {shown(length)} is beyond {LONGEST:,}, the longest length of a sequence")
+        raise TaskError(f"length {quoted_value(length)} is beyond {LONGEST:,}, the longest length of a sequence")
 
 
 SMALL_SSM: Mapping[tuple[str, str], Mapping[str, Any]] = {

@@ -66,7 +66,7 @@ def independent_tokens(
     return torch.multinomial(weights.expand(shape[0], -1), shape[1], replacement=True, generator=generator)
 
 
-def doubled(
+def repeat_twice(
     batch: int,
     positions: int,
     d_vocab: int,

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeGuard, Union, get_args, get_origin
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from workbench.core.errors import LensError, shown
+from workbench.core.errors import LensError, quoted_value
 from workbench.core.failures import TASK_MODULE, log_failure
 from workbench.core.suggest import nearest
 from workbench.tasks.base import Task, TaskError
@@ -162,14 +162,14 @@ def present(inner: Task, fields: Mapping[str, Any]) -> Task:
     return _make(Presented, {**fields, "inner": inner})
 
 
-def stored(task: Task) -> dict[str, Any]:
+def stored_task(task: Task) -> dict[str, Any]:
     """Return the part ``task`` of ``run.json``: ``name``, ``parameters``, and ``source`` if its code is a file.
 
     A task that is given to a pretrained model also has ``presented``.
     """
     if task.presented:
         fields = task.model_dump(mode="json", exclude={"inner"})
-        return {**stored(task.inner), PRESENTED: fields}  # type: ignore[attr-defined]  # all that are presented have one
+        return {**stored_task(task.inner), PRESENTED: fields}  # type: ignore[attr-defined]  # all that are presented have one
     code = _CODE.get(type(task))
     part = {"name": task.name, "parameters": task.parameters}
     return part if code is None else {**part, "source": code.stored}
@@ -200,7 +200,7 @@ def _filled(spec: Mapping[str, Any]) -> Any:
 
 
 @contextmanager
-def contained(task: Task) -> Iterator[None]:
+def forbid_exit(task: Task) -> Iterator[None]:
     """Raise a TaskError if the code in the ``with`` block tries to exit, e.g. by ``sys.exit``. Ctrl-C still ends the
     program.
     """
@@ -320,11 +320,11 @@ def _sentence(cls: type[Task], error: ValidationError) -> str:
         known = list(cls.model_fields)
         return f"{cls.name}: unknown parameter {name!r}; {nearest(name, known)}"
     if first["type"] == "missing":
-        return f"{cls.name} needs the parameter {name}, {allowed(cls.model_fields[name])}"
-    return f"{cls.name}: {name} must be {allowed(cls.model_fields[name])}, not {shown(first['input'])}"
+        return f"{cls.name} needs the parameter {name}, {allowed_values(cls.model_fields[name])}"
+    return f"{cls.name}: {name} must be {allowed_values(cls.model_fields[name])}, not {quoted_value(first['input'])}"
 
 
-def allowed(field: FieldInfo) -> str:
+def allowed_values(field: FieldInfo) -> str:
     """Return the values that a parameter takes, in words, e.g. ``an integer at least 1``."""
     noun = _noun(field.annotation)
     bounds = [

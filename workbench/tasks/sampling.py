@@ -125,7 +125,7 @@ def bits_with(
     return uniforms(tuple(position.shape), generator).argsort(-1) < ones
 
 
-def accepted(
+def sample_by_rejection(
     batch: int, draw: Callable[[int], Tensor], keep: Callable[[Tensor], Bool[Tensor, " row"]]
 ) -> Shaped[Tensor, "batch ..."]:
     """Return ``batch`` rows drawn from the distribution of ``draw`` given that ``keep`` holds, by rejection.

@@ -119,7 +119,7 @@ def trust(file: str | Path, code: TaskCode | None = None) -> Path:
     return path
 
 
-def trusted() -> tuple[str, ...]:
+def trusted_files() -> tuple[str, ...]:
     """Return the files that this process trusts, so that a worker process can trust them too."""
     return tuple(str(path) for path in _trusted)
 

@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from workbench.core.canonical import canonical, leaves
-from workbench.core.errors import shown
-from workbench.core.failures import isolated
+from workbench.core.errors import quoted_value
+from workbench.core.failures import isolate_errors
 from workbench.models.architectures import make_config
 from workbench.models.errors import PositionError
 from workbench.runs.errors import RunError
@@ -44,7 +44,7 @@ def settings_problems(run: Run) -> list[str]:
         def report(reason: str, place: str = place) -> None:
             problems.append(f"{place}: {reason}")
 
-        with isolated(report, ""):
+        with isolate_errors(report, ""):
             try:
                 PARTS[part](run.config[part])
             except ValidationError as error:
@@ -126,6 +126,6 @@ def _first_difference(part: str, stored: dict[str, Any], expected: dict[str, Any
     # What only one of them states may be as it was before there was such a setting.
     for name in sorted({**here, **there}, key=lambda name: name not in there or name not in here):
         if name not in there or name not in here or there[name] != here[name]:
-            values = [shown(one[name]) if name in one else "not set" for one in (there, here)]
+            values = [quoted_value(one[name]) if name in one else "not set" for one in (there, here)]
             return f": {part}.{name} is {values[0]} there, but {values[1]} was requested"
     return ""

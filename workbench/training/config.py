@@ -26,7 +26,7 @@ from workbench.models.transformer.config import ModelConfig
 from workbench.runs.evaluation_ids import check_training_ids
 from workbench.runs.run import FORMAT, run_id
 from workbench.tasks.base import Task
-from workbench.tasks.registry import stored
+from workbench.tasks.registry import stored_task
 from workbench.training.checkpoint_steps import planned_steps
 from workbench.training.curriculum import Curriculum, Uniform, curriculum
 from workbench.training.early_stop import EarlyStop
@@ -273,7 +273,7 @@ class RunConfig(Config):
     def as_json(self) -> dict[str, Any]:
         """The content of ``run.json``; the id is a hash of task, model, training and seeds."""
         parts: dict[str, Any] = {
-            "task": stored(self.task),
+            "task": stored_task(self.task),
             "model": self.model.model_dump(mode="json"),
             "training": self.training.model_dump(mode="json"),
             "seeds": self.seeds.model_dump(mode="json"),

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validat
 
 from workbench.core import names
 from workbench.core.construct import construct
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 from workbench.core.limits import COUNT, LONGEST
 from workbench.core.suggest import nearest
 from workbench.tasks.base import Task
@@ -284,10 +284,10 @@ def curriculum(value: object) -> Curriculum:
     if isinstance(value, Curriculum):
         return value
     if not isinstance(value, Mapping):
-        raise TrainingError(f"a curriculum is a mapping with 'law' and its settings, not {shown(value)}")
+        raise TrainingError(f"a curriculum is a mapping with 'law' and its settings, not {quoted_value(value)}")
     law = value.get("law", "uniform")
     if not isinstance(law, str) or law not in CURRICULA:
-        raise TrainingError(f"unknown curriculum {shown(law)}; {nearest(law, CURRICULA)}")
+        raise TrainingError(f"unknown curriculum {quoted_value(law)}; {nearest(law, CURRICULA)}")
     return construct(CURRICULA[law], value, f"curriculum {law}", TrainingError)
 
 

@@ -47,7 +47,7 @@ class State:
         low, high = (int(end) for end in ids.aminmax())
         # Soon every id has been seen, and this is all that a step costs.
         if not any(first <= low and high <= last for first, last in self.seen):
-            self.seen = merged([*self.seen, *intervals(ids)])
+            self.seen = merge_intervals([*self.seen, *intervals(ids)])
 
 
 def intervals(ids: torch.Tensor) -> list[list[int]]:
@@ -59,7 +59,7 @@ def intervals(ids: torch.Tensor) -> list[list[int]]:
     return torch.stack([values[starts], values[ends]], 1).tolist()
 
 
-def merged(parts: list[list[int]]) -> list[list[int]]:
+def merge_intervals(parts: list[list[int]]) -> list[list[int]]:
     """Intervals of integers as sorted disjoint intervals; neighbours are joined."""
     joined: list[list[int]] = []
     for first, last in sorted(parts):

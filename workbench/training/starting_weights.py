@@ -10,7 +10,7 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field
 from safetensors.torch import load_file
 
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 from workbench.core.limits import COUNT
 from workbench.models.architectures import make_config
 from workbench.models.base.architecture import Architecture
@@ -107,7 +107,7 @@ class StartingWeights:
             own, wanted = there.get(name, False), here.get(name, False)  # what is left out is off
             if own != wanted:
                 raise TrainingError(
-                    f"the weights to start from have model.{name} = {shown(own)}, not {shown(wanted)}; "
+                    f"the weights to start from have model.{name} = {quoted_value(own)}, not {quoted_value(wanted)}; "
                     "leave out the settings of the model"
                 )
 
@@ -131,7 +131,7 @@ def _rows(source: Sequence[str], target: Sequence[str], what: str) -> list[int]:
     place = {name: row for row, name in enumerate(source)}
     missing = [name for name in target if name not in place]
     if missing or len(place) < len(source):
-        reason = f"have no {what} {shown(missing[0])}" if missing else f"have two {what}s of the same name"
+        reason = f"have no {what} {quoted_value(missing[0])}" if missing else f"have two {what}s of the same name"
         raise TrainingError(
             f"the weights to start from {reason}; choose a task whose {what}s are among theirs: "
             f"{', '.join(list(source)[:12])}{' ..' if len(source) > 12 else ''}"

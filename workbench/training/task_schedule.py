@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.core.construct import construct
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 from workbench.core.limits import COUNT
 from workbench.core.suggest import nearest
 from workbench.tasks.base import Task
@@ -50,7 +50,7 @@ class TaskSchedule(BaseModel):
         return round(found) if all(isinstance(k, int) for k in knots) else found
 
 
-def scheduled(task: Task, schedules: Sequence[TaskSchedule], step: int) -> Task:
+def task_at(task: Task, schedules: Sequence[TaskSchedule], step: int) -> Task:
     """Return the task with the parameters of ``step``; ``task`` itself once every schedule has ended."""
     if all(step >= s.over for s in schedules):
         return task
@@ -68,14 +68,16 @@ def check_schedules(task: Task, schedules: Sequence[TaskSchedule], low: int, hig
     for schedule in schedules:
         name = schedule.parameter
         if name not in type(task).model_fields:
-            raise TrainingError(f"{task.name} has no parameter {shown(name)}; {nearest(name, type(task).model_fields)}")
+            raise TrainingError(
+                f"{task.name} has no parameter {quoted_value(name)}; {nearest(name, type(task).model_fields)}"
+            )
         own_value = getattr(task, name)
         if schedule.change == "linear" and not all(_is_number(v) for v in (*schedule.values, own_value)):
             raise TrainingError(
                 f"the task schedule of {name} cannot be linear, as some of its values are not numbers; leave out linear"
             )
         for value in _visited(schedule, own_value):
-            _check_fits(task, _changed(task, {name: value}), f"{name} = {shown(value)}", low, high)
+            _check_fits(task, _changed(task, {name: value}), f"{name} = {quoted_value(value)}", low, high)
 
 
 def _visited(schedule: TaskSchedule, own: Any) -> list[Any]:

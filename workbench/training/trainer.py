@@ -43,7 +43,7 @@ from workbench.training.optimizer import learning_rate, make_optimizer
 from workbench.training.regularizers import outputs_and_penalty
 from workbench.training.resume import NAME, State, load_state, save_state, state_bytes
 from workbench.training.starting_weights import StartingWeights
-from workbench.training.task_schedule import scheduled
+from workbench.training.task_schedule import task_at
 from workbench.training.training_batch import pool_of, training_batch, training_groups
 
 RESUME_EVERY_S = 30.0
@@ -284,7 +284,7 @@ class Trainer:
 
     def task_at(self, step: int) -> Task:
         """The task of update ``step``: the run's own, except for parameters that are still changing towards it."""
-        return scheduled(self.task, self.training.task_schedule, step)
+        return task_at(self.task, self.training.task_schedule, step)
 
     def _update(self, step: int) -> None:
         groups = self.groups(step)

@@ -14,7 +14,7 @@ from workbench.training.config import RunConfig
 from workbench.training.errors import TrainingError
 from workbench.training.length_groups import group_sizes
 from workbench.training.string_pool import StringPool
-from workbench.training.task_schedule import scheduled
+from workbench.training.task_schedule import task_at
 
 
 def training_batch(config: RunConfig, step: int, pool: StringPool | None = None) -> tuple[Batch, torch.Tensor]:
@@ -41,7 +41,7 @@ def training_groups(config: RunConfig, step: int, pool: StringPool | None = None
     """
     law = config.training
     g = data_generator(config, step)
-    task = scheduled(config.task, law.task_schedule, step)
+    task = task_at(config.task, law.task_schedule, step)
     groups = []
     for size in group_sizes(law.batch_size, law.lengths_per_batch):
         length = law.curriculum.length(task, step, g)

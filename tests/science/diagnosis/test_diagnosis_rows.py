@@ -9,7 +9,7 @@ import pytest
 
 from workbench.diagnosis.bench.needle_models import TRAINED, NeedleNumbers, WrittenBit
 from workbench.diagnosis.measurement import Diagnosis, diagnose
-from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
+from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, plain_text
 from workbench.measure.grid import make_grid
 from workbench.measure.model_study import ModelStudy
 from workbench.measure.result import Result
@@ -29,7 +29,7 @@ def label(found: Result, quantity: str) -> tuple[str, int | None, int | None]:
 
 
 def sentence(found: Result) -> str:
-    return told(diagnosis_sentence(found.frame(), step=0, longest=TRAINED))
+    return plain_text(diagnosis_sentence(found.frame(), step=0, longest=TRAINED))
 
 
 @pytest.mark.asserts(

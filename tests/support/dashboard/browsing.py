@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.support.places import GALLERY
-from workbench.dashboard.screenshots import ARGUMENTS, find_browser, served
+from workbench.dashboard.screenshots import ARGUMENTS, find_browser, serve_dashboard
 from workbench.dashboard.server import worker
 
 TIMEOUT = 180_000
@@ -29,14 +29,14 @@ needs_browser = pytest.mark.skipif(
 @pytest.fixture(scope="session")
 def address(small_root: Path) -> Iterator[str]:
     """The dashboard over the small data root."""
-    with served(small_root) as made:
+    with serve_dashboard(small_root) as made:
         yield made
 
 
 @pytest.fixture(scope="session")
 def gallery() -> Iterator[str]:
     """The dashboard over the shipped runs, for what needs weights."""
-    with served(GALLERY) as made:
+    with serve_dashboard(GALLERY) as made:
         yield made
 
 
@@ -53,7 +53,7 @@ def dashboard(root: Path) -> Iterator[str]:
     multiprocessing.set_forkserver_preload(PRELOADED)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(worker, "START", multiprocessing.get_context("forkserver"))
-        with served(root) as made:
+        with serve_dashboard(root) as made:
             yield made
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from workbench.dashboard.report.shared_values import unpacked
+from workbench.dashboard.report.shared_values import unpack
 
 
 class PageReader(HTMLParser):
@@ -43,7 +43,7 @@ class PageReader(HTMLParser):
 def data_of_page(page: str) -> dict[str, Any]:
     """The data that the page's script reads."""
     text = next(text for text in PageReader(page).texts["script"] if text.strip().startswith("eN"))
-    found: dict[str, Any] = unpacked(orjson.loads(zlib.decompress(base64.b64decode(text))))
+    found: dict[str, Any] = unpack(orjson.loads(zlib.decompress(base64.b64decode(text))))
     return found
 
 

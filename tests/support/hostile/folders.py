@@ -23,14 +23,14 @@ from plotly.io.json import to_json_plotly
 
 from tests.support.hostile.damaged import Case, make_template
 from tests.support.hostile.effort import DEFECT
-from workbench.cli.errors import guarded
+from workbench.cli.errors import exit_status
 from workbench.cli.main import app
 from workbench.dashboard import router
 from workbench.dashboard.downloads import connect, panels
 from workbench.dashboard.pages.all_pages import PAGES
 from workbench.dashboard.pages.runs import lines
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
-from workbench.dashboard.panels.render import rendered
+from workbench.dashboard.panels.render import render_panel
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Worker, job_key
 from workbench.dashboard.state.cursor import resolve
@@ -86,7 +86,7 @@ def command(words: Sequence[object]) -> tuple[int | str, str]:
     said = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         try:
-            status: int | str = guarded(lambda: app([str(word) for word in words]))
+            status: int | str = exit_status(lambda: app([str(word) for word in words]))
         except Exception:  # noqa: BLE001 - a traceback is what is looked for
             traceback.print_exc()
             status = "traceback"
@@ -146,7 +146,7 @@ def dashboard(root: Path, drawn: bool) -> Iterator[str]:
                     yield f"traceback of {one.id}.csv: status {status}"
                 at = PanelCursor.asked(answers.store, run, cursor, {"run2": "sound"})
                 for mode in ("figure", "table"):
-                    to_json_plotly(rendered(one, at, LOOK, mode))
+                    to_json_plotly(render_panel(one, at, LOOK, mode))
         to_json_plotly(describe_all([subject(run) for run in odd]))
     except Exception:  # noqa: BLE001 - a traceback is what is looked for
         yield f"traceback of the dashboard: {traceback.format_exc()[-2000:]}"

@@ -17,7 +17,7 @@ from tests.support.hostile.values import JSON, PYTHON
 from workbench.cli.errors import say
 from workbench.cli.options import DEFAULTS, assignments, settings_of
 from workbench.cli.run_config import build
-from workbench.cli.sweeping.sweep_cells import checked
+from workbench.cli.sweeping.sweep_cells import check_cells
 from workbench.cli.sweeping.sweep_file import read_sweep
 from workbench.cli.train_request import TrainRequest
 from workbench.measure.registry import make_measurement, measurements
@@ -254,7 +254,7 @@ def sweep(text: str) -> object:
     """Read a sweep's file, and all its cells."""
     file = FOLDER / "sweep.yaml"
     file.write_bytes(text.encode(errors="surrogatepass"))
-    return checked(file, read_sweep(file), FOLDER / "runs")
+    return check_cells(file, read_sweep(file), FOLDER / "runs")
 
 
 def yaml_of(content: Any) -> str:

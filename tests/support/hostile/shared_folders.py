@@ -25,9 +25,9 @@ from tests.support.hostile.effort import DEFECT
 from tests.support.hostile.folders import Hang, Idle, command, limited
 from tests.support.table.s3_server import serving
 from workbench.core.errors import LensError
-from workbench.dashboard.panels.notes_panel import saved
+from workbench.dashboard.panels.notes_panel import save_notes
 from workbench.dashboard.report.gallery_site import MADE
-from workbench.dashboard.saved_views import handle_request, listed
+from workbench.dashboard.saved_views import handle_request, view_list
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.store import Store
 from workbench.runs.run_notes import read_notes, write_notes
@@ -424,7 +424,7 @@ def _view_cases(dice: random.Random) -> Iterator[Case]:
         context = Context(Store([root / "runs"]), Idle(), Idle())
         try:
             said = [handle_request(context, ask) for ask in asks]
-            return 0, f"{said} {[str(line)[:200] for line in listed(context)]}"
+            return 0, f"{said} {[str(line)[:200] for line in view_list(context)]}"
         finally:
             context.close()
 
@@ -474,7 +474,7 @@ def _note_cases(dice: random.Random) -> Iterator[Case]:
     def write(text: str, tags: str, root: Path) -> tuple[int | str, str]:
         context = Context(Store([root / "runs"]), Idle(), Idle())
         try:
-            line, notes = saved(context, "run", text, tags, read_notes(root / RUN).state)
+            line, notes = save_notes(context, "run", text, tags, read_notes(root / RUN).state)
         finally:
             context.close()
         try:

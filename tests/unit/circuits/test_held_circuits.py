@@ -34,7 +34,7 @@ from circuits.hardmax.reduction import LengthRecord, TieSet, _query_mean, carrie
 from circuits.hardmax.rows import HardmaxRows
 from circuits.hardmax.verdict import hardmax_kind, hardmax_verdict, least_hardmax_count, power
 from circuits.head_rows import head_rows, ratio_row
-from circuits.heads.repeat_scores import BEHIND, _behind, _mean, displaced, displacements
+from circuits.heads.repeat_scores import BEHIND, _behind, _mean, displaced_scores, displacements
 from circuits.interchange.prefix_exchange import NONE, agreement, choose_donors, exchange, random_donors
 from circuits.interchange.residual_patching import residual_interchange, tautological
 from circuits.interchange.summary_subspace import exchanged_within, random_subspace, summary_subspace
@@ -296,7 +296,7 @@ def test_displaced_heads() -> None:
     scores[_behind(2)][2:, 0] = 5.0
     scores[_behind(1)][2:, 1] = 99.0
     assert displacements(scores).tolist() == [2, BEHIND]
-    found = displaced(scores)["displaced_induction"]
+    found = displaced_scores(scores)["displaced_induction"]
     assert np.isnan(found[:2]).all()
     assert found[2:].tolist() == [[5.0, pytest.approx(0.1 * BEHIND)]] * 2
     assert _mean(np.array([[np.nan, 0.5], [np.nan, np.nan]])).tolist() == [-1.0, 0.5]

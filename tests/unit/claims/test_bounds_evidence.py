@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from workbench.claims.exact.handmade_averages import _followers
-from workbench.claims.exact.two_functions import OneHead, every, gap_ratios
+from workbench.claims.exact.two_functions import OneHead, all_strings, gap_ratios
 from workbench.tasks.registry import make_task
 from workbench.theory.limit_transformers.limit_heads import LimitHead
 from workbench.theory.limit_transformers.precision import p_bit_weights
@@ -21,7 +21,7 @@ def a_head(seed: int) -> OneHead:
 @pytest.mark.parametrize("length", [1, 2, 3, 7])
 def test_all_strings_at_once_are_each_string_by_itself(length: int) -> None:
     one = a_head(length)
-    strings = every(length)
+    strings = all_strings(length)
     assert len({tuple(string) for string in strings.tolist()}) == 2**length
     bare = LimitHead(one.head.content, one.head.phi)
     wanted = [p_bit_weights(bare.scores(string), length, 8) @ one.values[string] for string in strings]

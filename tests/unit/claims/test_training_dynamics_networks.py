@@ -20,7 +20,7 @@ from workbench.claims.exact import (
     return_words,
     set_complement,
 )
-from workbench.claims.exact.side_by_side import adam, lower_end_of_mean, rounded
+from workbench.claims.exact.side_by_side import adam, lower_end_of_mean, round_to_digits
 from workbench.claims.suites.registry import claims_named
 from workbench.claims.verdict_rule import judge
 
@@ -48,8 +48,8 @@ def test_adam_is_that_of_torch() -> None:
 def test_the_lower_end_of_a_mean_and_four_digits() -> None:
     values = [0.1, 0.3, -0.1, 0.2]
     assert lower_end_of_mean(values) == pytest.approx(ttest_1samp(values, 0).confidence_interval(0.95).low)
-    assert rounded(0.123456) == 0.1235
-    assert rounded(-12345.6) == -12350.0
+    assert round_to_digits(0.123456) == 0.1235
+    assert round_to_digits(-12345.6) == -12350.0
 
 
 # ---- DP18: norms ---------------------------------------------------------------------------------
@@ -287,8 +287,8 @@ def test_adaptive_temperature_follows_the_polynomial_and_its_gate() -> None:
     assert by_eight > 1
     shifted = logits.clone()
     shifted[0, 0] = 1e-6
-    assert float(largest_item.adapted(shifted)[0, 0]) == pytest.approx(1e-6 * by_eight, rel=1e-4)
-    assert largest_item.adapted(logits)[1].tolist() == logits[1].tolist()  # the entropy is below 0.5
+    assert float(largest_item.adapt_temperature(shifted)[0, 0]) == pytest.approx(1e-6 * by_eight, rel=1e-4)
+    assert largest_item.adapt_temperature(logits)[1].tolist() == logits[1].tolist()  # the entropy is below 0.5
 
 
 def test_a_norm_after_attention_removes_the_scale_of_the_values() -> None:

@@ -12,7 +12,7 @@ import pytest
 from tests.support import planted
 from workbench.cli import error_log
 from workbench.cli.error_log import Tracebacks, debug_option, log_path
-from workbench.cli.errors import DEFECT, guarded
+from workbench.cli.errors import DEFECT, exit_status
 from workbench.core.errors import LensError
 from workbench.core.failures import DEBUG
 
@@ -30,7 +30,7 @@ def record(text: str = "it failed", level: int = logging.ERROR) -> logging.LogRe
 def test_a_defect_ends_a_command_in_one_sentence_with_its_place_and_a_status_of_its_own(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert guarded(planted.of_ours()) == DEFECT == 70
+    assert exit_status(planted.of_ours()) == DEFECT == 70
     said = capsys.readouterr().err
     hint = f"run again with --debug to see where; the traceback is in {log_path()}"
     assert said == f"error: {planted.DEFECT}; {hint}\n"
@@ -41,7 +41,7 @@ def test_an_error_for_readers_writes_no_log(capsys: pytest.CaptureFixture[str]) 
     def refuse() -> None:
         raise LensError("mend it so")
 
-    assert guarded(refuse) == 2
+    assert exit_status(refuse) == 2
     assert capsys.readouterr().err == "error: mend it so\n"
     assert not log_path().exists()
 
@@ -71,7 +71,7 @@ def test_debug_raises_whatever_ends_the_command(error: Exception, monkeypatch: p
 
     monkeypatch.setattr(sys, "argv", ["lengthlens", "--debug"])
     with pytest.raises(type(error)):
-        guarded(fails)
+        exit_status(fails)
     assert not log_path().exists()
 
 

@@ -17,7 +17,7 @@ from workbench import figures
 from workbench.cli import many_runs, rows_of_runs
 from workbench.cli.errors import UsageError
 from workbench.cli.main import app
-from workbench.cli.plotted import plotted
+from workbench.cli.plotted import plot_runs
 from workbench.table import Table
 
 NAMES = ("majority_nope_s0", "majority_nope_s1", "majority_learned", "flip_flop_rotary_s0")
@@ -58,7 +58,7 @@ def test_a_line_is_the_median_of_its_runs_with_their_range(many: Path) -> None:
 
 
 def test_over_training_a_line_has_the_steps_that_all_its_runs_have(many: Path) -> None:
-    drawn = plotted(many, "accuracy", None, "step", None, None)
+    drawn = plot_runs(many, "accuracy", None, "step", None, None)
     both = {*stored(NAMES[0])["step"]} & {*stored(NAMES[2])["step"]}
     assert {*drawn.rows[drawn.rows["series"] == "majority"]["step"]} == both
     assert "medians of 9 runs by task" in drawn.figure.layout.meta["slice"]
@@ -66,16 +66,16 @@ def test_over_training_a_line_has_the_steps_that_all_its_runs_have(many: Path) -
 
 def test_a_quantity_that_no_run_has_suggests_the_nearest(many: Path) -> None:
     with pytest.raises(UsageError, match="did you mean accuracy"):
-        plotted(many, "acuracy", None, None, None, None)
+        plot_runs(many, "acuracy", None, None, None, None)
     with pytest.raises(UsageError, match="scan_peak_support has no value in the 9 runs"):
-        plotted(many, "scan_peak_support", None, None, None, None)
+        plot_runs(many, "scan_peak_support", None, None, None, None)
 
 
 def test_too_many_runs_are_refused_before_one_is_read(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(many_runs, "MOST_RUNS", 8)
     monkeypatch.setattr(rows_of_runs, "read_run", None)
     with pytest.raises(UsageError, match=r"9 runs.*at most 8"):
-        plotted(many, "accuracy", None, None, None, None)
+        plot_runs(many, "accuracy", None, None, None, None)
 
 
 def test_a_comparison_of_too_many_runs_is_refused_before_one_is_opened(
@@ -91,7 +91,7 @@ def test_a_comparison_of_too_many_runs_is_refused_before_one_is_opened(
 def test_notebooks_draw_the_figure_of_the_command(many: Path, over: Any) -> None:
     table = Table.load(many)
     figure = figures.quantity_of_runs(table, "accuracy", over=over)
-    drawn = plotted(many, "accuracy", None, over, None, None).figure
+    drawn = plot_runs(many, "accuracy", None, over, None, None).figure
     assert figure.data == drawn.data
     assert "trained lengths up to 31 to 32" in figure.titled().layout.title.text
     assert "medians of 9 runs by task" in figure.titled().layout.title.text

@@ -14,8 +14,8 @@ from tests.support.places import GALLERY
 from workbench.cli.declared_quantities import matching, measurement_rows, quantity_rows, term_rows
 from workbench.cli.errors import UsageError
 from workbench.cli.main import app
-from workbench.cli.run_comparison import difference_rows, opened, prescription_sentence
-from workbench.diagnosis.prescription import prescribed
+from workbench.cli.run_comparison import difference_rows, open_runs, prescription_sentence
+from workbench.diagnosis.prescription import suggest_change
 from workbench.figures.panels.restored_shares import restored_share_rows
 from workbench.figures.rows.frame import Frame
 from workbench.measure.known_measurements import BUILT_IN
@@ -29,7 +29,7 @@ def invoked(*words: object) -> Any:
 
 
 def test_differences_are_those_of_the_tables() -> None:
-    rows = difference_rows(*opened([A, B]))
+    rows = difference_rows(*open_runs([A, B]))
     values = []
     for folder in (A, B):
         table = Table.load(folder)
@@ -72,12 +72,12 @@ def test_what_cannot_be_compared_is_refused(words: tuple[object, ...], named: st
 
 def test_a_run_with_the_suggested_change_is_recognized(tmp_path: Path) -> None:
     """The rows of the child are those of the parent at another step: the change did nothing."""
-    (parent,) = opened([A, B])[:1]
+    (parent,) = open_runs([A, B])[:1]
     entry = parent.diagnosis[(parent.diagnosis["quantity"] == "entry") & (parent.diagnosis["label"] != "")].iloc[0]
-    change = prescribed(entry["label"], "", parent.run.config)
+    change = suggest_change(entry["label"], "", parent.run.config)
     assert change.options == {"ids": "random_subset"} or change.options
     shutil.copytree(B, tmp_path / "child")
-    same, child = opened([A, tmp_path / "child"])
+    same, child = open_runs([A, tmp_path / "child"])
     assert prescription_sentence(same, child) == ""
     from workbench.cli.options import TRAIN_OPTIONS, put
 

@@ -11,7 +11,7 @@ from tests.support.places import GALLERY
 from workbench.cli.listed_runs import listed_runs
 from workbench.cli.run_list import print_run_list, run_list
 from workbench.cli.show_run import behaviour, verdict, verdict_lines, why_lines
-from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
+from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, plain_text
 from workbench.runs import Run
 from workbench.table import Table
 
@@ -25,7 +25,7 @@ def test_only_length_coupled_runs_are_told_why(tmp_path: Path) -> None:
     run = Run.open(GALLERY / "flip_flop_rotary_s0")
     rows = Table.load(run.path).frame(measurement="diagnosis", step=run.steps[-1])
     longest = run.trained_length
-    assert why == [f"Why {run.name}: {told(diagnosis_sentence(rows, step=run.steps[-1], longest=longest))}"]
+    assert why == [f"Why {run.name}: {plain_text(diagnosis_sentence(rows, step=run.steps[-1], longest=longest))}"]
     assert f"positions beyond {longest}" in why[0]
 
 

@@ -14,13 +14,13 @@ import pytest
 
 from tests.support.limits import HANGS_S
 from workbench.cli.commands.adopt import refuse_pattern
-from workbench.cli.errors import LONGEST, UsageError, guarded, say
+from workbench.cli.errors import LONGEST, UsageError, exit_status, say
 from workbench.cli.options import assignments, integers, length_range
 from workbench.cli.plain_data import refuse_strange
 from workbench.cli.run_config import build
 from workbench.cli.sweeping.sweep_file import read_sweep
 from workbench.cli.train_request import TrainRequest
-from workbench.core.errors import LensError, shown
+from workbench.core.errors import LensError, quoted_value
 from workbench.core.suggest import nearest
 
 
@@ -181,9 +181,9 @@ def test_the_nearest_name_of_what_is_no_name_is_none() -> None:
 
 
 def test_what_is_shown_of_a_value_is_short() -> None:
-    assert shown("rotary") == "'rotary'"
+    assert quoted_value("rotary") == "'rotary'"
     for value in ("a" * 10**6, [[0] * 1000] * 1000, 10**4000, {i: [i] * 100 for i in range(1000)}, 10**5000):
-        assert len(shown(value)) < 400
+        assert len(quoted_value(value)) < 400
 
 
 def test_a_sentence_that_quotes_something_endless_is_cut() -> None:
@@ -199,7 +199,7 @@ def test_output_in_ascii_replaces_what_it_cannot_write(monkeypatch: pytest.Monke
     written = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
     monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
-    assert guarded(lambda: print("a \u00b7 b 2 \u00d7 N \u2013 \u00fc \u2713 \udcff")) == 0
+    assert exit_status(lambda: print("a \u00b7 b 2 \u00d7 N \u2013 \u00fc \u2713 \udcff")) == 0
     assert written.getvalue() == b"a - b 2 x N - \\xfc \\u2713 \\udcff\n"
     assert codecs.lookup_error("lengthlens") is not None
 

@@ -14,7 +14,7 @@ import pytest
 from workbench.cli import time_limit as limits
 from workbench.cli.commands.measure import measure
 from workbench.cli.commands.sweep import sweep
-from workbench.cli.errors import UsageError, guarded
+from workbench.cli.errors import UsageError, exit_status
 from workbench.cli.options import share_of
 from workbench.cli.sweeping.sweep_cells import TrainingJob, train_cell
 from workbench.cli.sweeping.sweep_file import read_sweep
@@ -41,7 +41,7 @@ def ran(capsys: pytest.CaptureFixture[str]) -> Ran:
     """The exit status of a command, and what it said."""
 
     def call(command: Callable[[], Any]) -> tuple[object, str, str]:
-        status = guarded(command)
+        status = exit_status(command)
         said = capsys.readouterr()
         return status, said.out, said.err
 

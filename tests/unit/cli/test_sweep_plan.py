@@ -10,7 +10,7 @@ import pytest
 from workbench.cli.commands.sweep import renaming, sweep
 from workbench.cli.sweeping.sweep_cells import config_of, former_names, states_of
 from workbench.cli.sweeping.sweep_file import read_sweep
-from workbench.cli.sweeping.sweep_plan import bytes_below, checkpoints_of, nearest_known, plan_sweep, span, told
+from workbench.cli.sweeping.sweep_plan import bytes_below, checkpoints_of, nearest_known, plan_lines, plan_sweep, span
 from workbench.runs.checkpoints import write_checkpoint, write_config
 from workbench.runs.run import Run
 from workbench.runs.timing import NAME
@@ -66,7 +66,7 @@ def plan(file: Path):
 def test_without_times_only_the_counts_are_told(file: Path) -> None:
     found = plan(file)
     assert (found.runs, found.checkpoints, found.training, found.measuring) == (4, 4, [], [])
-    text = "\n".join(told(found, 8))
+    text = "\n".join(plan_lines(found, 8))
     assert "4 runs" in text
     assert "unknown" in text
     assert "at least" in text
@@ -89,7 +89,7 @@ def test_a_missing_run_takes_what_its_nearest_ones_took(file: Path) -> None:
     assert found.peak_bytes == 400_000_000
     each = bytes_below(file.parent / "runs" / "learned-seed0") / 3
     assert found.new_bytes == pytest.approx(3 * each + bytes_below(first.path))
-    text = "\n".join(told(found, 2))
+    text = "\n".join(plan_lines(found, 2))
     assert "72.0 seconds" in text
     assert "0.40 GB of memory a training process" in text
     assert "from 2 timed runs of this sweep (1 of them measured" in text

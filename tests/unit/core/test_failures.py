@@ -15,7 +15,7 @@ from tests.support import planted
 from tests.support.places import ROOT
 from workbench.core import failures
 from workbench.core.errors import LensError
-from workbench.core.failures import Repeats, explained, is_defect, is_expected, isolated, log_failure
+from workbench.core.failures import Repeats, error_explanation, is_defect, is_expected, isolate_errors, log_failure
 
 
 def raised(function: Callable[..., Any], *given: Any) -> BaseException:
@@ -53,14 +53,16 @@ def line_of(file: str) -> str:
 
 def test_a_defect_names_our_last_line_and_asks_for_a_report() -> None:
     error = raised(planted.of_ours())
-    assert explained(error) == planted.DEFECT
+    assert error_explanation(error) == planted.DEFECT
     assert is_defect(error)
     assert not is_expected(error)
 
 
 def test_what_a_library_raises_is_laid_to_the_line_of_ours_that_called_it() -> None:
     error = raised(ours(library()))
-    assert explained(error).startswith("a defect in LengthLens at workbench/measure/planted.py:2 (KeyError: 'gone')")
+    assert error_explanation(error).startswith(
+        "a defect in LengthLens at workbench/measure/planted.py:2 (KeyError: 'gone')"
+    )
 
 
 def test_code_of_an_author_that_we_call_is_named_with_its_line() -> None:
@@ -69,7 +71,7 @@ def test_code_of_an_author_that_we_call_is_named_with_its_line() -> None:
 
     line = author.__code__.co_firstlineno + 1
     error = raised(ours(library(author)))
-    assert explained(error) == f"KeyError: 'mine' (at {__file__}:{line})"
+    assert error_explanation(error) == f"KeyError: 'mine' (at {__file__}:{line})"
     assert not is_defect(error)
 
 
@@ -77,7 +79,7 @@ def test_whoever_calls_us_is_no_author_of_our_defects() -> None:
     def script() -> None:
         ours(planted.of_ours())()
 
-    assert explained(raised(script)) == planted.DEFECT
+    assert error_explanation(raised(script)) == planted.DEFECT
 
 
 def test_a_plug_in_among_the_libraries_is_its_authors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,14 +87,14 @@ def test_a_plug_in_among_the_libraries_is_its_authors(tmp_path: Path, monkeypatc
     monkeypatch.syspath_prepend(str(file.parent))
     import their_measurement  # type: ignore[import-not-found]
 
-    assert explained(raised(ours(their_measurement.work))) == f"KeyError: 'planted' (at {file}:2)"
+    assert error_explanation(raised(ours(their_measurement.work))) == f"KeyError: 'planted' (at {file}:2)"
     monkeypatch.delitem(sys.modules, "their_measurement")
 
 
 def test_a_file_that_does_not_compile_names_its_line(tmp_path: Path) -> None:
     file = str(tmp_path / "mine.py")
     error = raised(ours(lambda: compile("x = 1\ny = (\n", file, "exec")))
-    assert explained(error).endswith(f"(at {file}:2)")
+    assert error_explanation(error).endswith(f"(at {file}:2)")
 
 
 @pytest.mark.parametrize(("error", "sentence"), [
@@ -101,25 +103,25 @@ def test_a_file_that_does_not_compile_names_its_line(tmp_path: Path) -> None:
     (MemoryError(), "there is not enough memory for this; choose smaller sizes, shorter lengths or fewer sequences"),
 ])  # fmt: skip
 def test_errors_of_readers_and_of_the_machine_keep_their_sentence(error: Exception, sentence: str) -> None:
-    assert explained(error) == sentence
+    assert error_explanation(error) == sentence
     assert is_expected(error)
     assert not is_defect(error)
 
 
 def test_an_error_of_the_machine_in_an_authors_code_names_the_line(tmp_path: Path) -> None:
     error = raised(ours(lambda: (tmp_path / "gone").read_text()))
-    assert line_of(__file__) in explained(error)
+    assert line_of(__file__) in error_explanation(error)
     assert not is_expected(error)
 
 
 def test_foreign_files_are_no_defect_of_ours() -> None:
-    assert explained(raised(planted.of_ours()), foreign=True) == "KeyError: 'planted'"
+    assert error_explanation(raised(planted.of_ours()), foreign=True) == "KeyError: 'planted'"
 
 
 # ---- the log -----------------------------------------------------------------------------------------
 def test_the_traceback_is_logged_by_the_package_that_catches(caplog: pytest.LogCaptureFixture) -> None:
     heard: list[str] = []
-    with isolated(heard.append, "it failed"):
+    with isolate_errors(heard.append, "it failed"):
         ours(planted.of_ours())()
     assert heard == [f"it failed: {planted.DEFECT}"]
     (record,) = caplog.records
@@ -132,7 +134,7 @@ def test_an_error_for_readers_is_not_logged_and_one_of_the_machine_is_a_warning(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     heard: list[str] = []
-    with isolated(heard.append, ""):
+    with isolate_errors(heard.append, ""):
         raise LensError("mend it so")
     assert caplog.records == []
     log_failure(MemoryError())
@@ -164,14 +166,14 @@ def test_while_debugging_the_error_itself_is_raised(monkeypatch: pytest.MonkeyPa
     heard: list[str] = []
     error = raised(planted.of_ours())
     if raises:
-        with pytest.raises(KeyError) as again, isolated(heard.append, "it"):
+        with pytest.raises(KeyError) as again, isolate_errors(heard.append, "it"):
             raise error
         assert again.value is error
     else:
-        with isolated(heard.append, "it"):
+        with isolate_errors(heard.append, "it"):
             raise error
     assert len(heard) == (not raises)
-    with isolated(heard.append, "it"):
+    with isolate_errors(heard.append, "it"):
         raise LensError("mend it so")
     assert heard[-1] == "mend it so"
 
@@ -223,5 +225,5 @@ def test_whatever_catches_any_exception_logs_it_or_raises() -> None:
                 if not is_logged(handler):
                     silent.add(f"{file.relative_to(ROOT).as_posix()}:{function}")
     assert broad > 15
-    assert sorted(silent - set(ELSEWHERE)) == [], "use workbench.core.failures.isolated or log_failure"
+    assert sorted(silent - set(ELSEWHERE)) == [], "use workbench.core.failures.isolate_errors or log_failure"
     assert sorted(silent & set(ELSEWHERE)) == sorted(silent)

@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from workbench.core.canonical import canonical, key_of, leaves
 from workbench.core.construct import construct
 from workbench.core.declared_fields import declared_fields, plain_fields
-from workbench.core.errors import LensError, shown
-from workbench.core.failures import clause, isolated
+from workbench.core.errors import LensError, quoted_value
+from workbench.core.failures import clause, isolate_errors
 from workbench.core.html_card import card
 from workbench.core.lazy import face
 from workbench.core.registry import Registry
@@ -48,8 +48,8 @@ def test_near_names_are_few_and_the_nearest_first() -> None:
     ("positions", "'positions'"), ([[[[[1]]]]], "[[[[[...]]]]]"), ([[[[1]]]], "[[[[1]]]]"), ("x" * 100, f"'{'x' * 37}...{'x' * 38}'"), ("x" * 78, f"'{'x' * 78}'"), (10**39, str(10**39)),
 ])  # fmt: skip
 def test_what_was_given_is_quoted_in_short(value: object, text: str) -> None:
-    assert shown(value) == text
-    assert len(shown(value)) <= 80
+    assert quoted_value(value) == text
+    assert len(quoted_value(value)) <= 80
 
 
 def test_what_cannot_be_written_is_named_by_its_class() -> None:
@@ -57,7 +57,7 @@ def test_what_cannot_be_written_is_named_by_its_class() -> None:
         def __repr__(self) -> str:
             raise RuntimeError
 
-    assert "Silent" in shown(Silent())
+    assert "Silent" in quoted_value(Silent())
 
 
 # ---- settings ---------------------------------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ def test_a_card_escapes_and_leaves_out_what_says_nothing() -> None:
 ])  # fmt: skip
 def test_whatever_one_of_many_raises_is_told_and_goes_no_further(error: BaseException, clause_of_it: str) -> None:
     heard: list[str] = []
-    with isolated(heard.append, "it is not done", exits=True):
+    with isolate_errors(heard.append, "it is not done", exits=True):
         raise error
     assert re.fullmatch(rf"it is not done: {re.escape(clause_of_it)} \(at {re.escape(__file__)}:\d+\)", heard[0])
     assert clause(error) == clause_of_it
@@ -267,7 +267,7 @@ def test_whatever_one_of_many_raises_is_told_and_goes_no_further(error: BaseExce
 
 def test_an_error_for_readers_keeps_its_own_sentence() -> None:
     heard: list[str] = []
-    with isolated(heard.append, "it is not done"):
+    with isolate_errors(heard.append, "it is not done"):
         raise Trouble("one.\ntwo")
     assert heard == ["one.\ntwo"]
     assert clause(Trouble("one.\ntwo")) == "one"
@@ -275,9 +275,9 @@ def test_an_error_for_readers_keeps_its_own_sentence() -> None:
 
 def test_what_ends_the_process_goes_through_and_what_ends_well_says_nothing() -> None:
     heard: list[str] = []
-    with isolated(heard.append, "it"):
+    with isolate_errors(heard.append, "it"):
         pass
-    with pytest.raises(KeyboardInterrupt), isolated(heard.append, "it"):
+    with pytest.raises(KeyboardInterrupt), isolate_errors(heard.append, "it"):
         raise KeyboardInterrupt
     assert heard == []
 
@@ -306,7 +306,7 @@ def test_a_registry_lists_finds_and_refuses() -> None:
     rooms.add("broken", "workbench.core.no_such")
     with pytest.raises(Trouble, match="'broken'"):
         rooms.find("broken")
-    assert rooms.announced() == []
+    assert rooms.announced_entry_points() == []
 
 
 def test_a_face_loads_a_name_when_it_is_asked_for() -> None:

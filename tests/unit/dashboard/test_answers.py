@@ -24,7 +24,7 @@ from workbench.dashboard.pages.runs import lines, summary
 from workbench.dashboard.panels.callbacks import cursor_of
 from workbench.dashboard.panels.panel_spec import PanelCursor
 from workbench.dashboard.panels.panel_updates import drawing
-from workbench.dashboard.panels.render import READY, STATE, TABLE, heads, plot, rendered
+from workbench.dashboard.panels.render import READY, STATE, TABLE, heads, plot, render_panel
 from workbench.dashboard.panels.run_panels import BY_ID, PANELS
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Worker
@@ -84,7 +84,7 @@ def test_an_unmeasured_run_says_what_would_measure_it(answers: Context) -> None:
     assert "lengthlens measure" in texts(content)
     assert {f"{panel.id}-panel" for panel in PANELS} & set(ids(content)) == {"loss-panel"}
     assert here["waits"]
-    assert not router.arrived(answers, here)
+    assert not router.has_arrived(answers, here)
 
 
 def test_an_empty_folder_shows_the_commands_and_only_one_page(tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_every_panel_draws(answers: Context, robust: RunView, cursor: Cursor, pa
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda p: p.id)
 def test_every_panel_has_a_table(answers: Context, robust: RunView, cursor: Cursor, panel: Any) -> None:
-    made = rendered(panel, PanelCursor(robust, cursor), LIGHT, "table")
+    made = render_panel(panel, PanelCursor(robust, cursor), LIGHT, "table")
     assert TABLE in made
     assert f"{len(panel.data(PanelCursor(robust, cursor))):,} rows" in texts(made[2 if panel.id == "head-grid" else 1])
 

@@ -42,7 +42,7 @@ from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import default_cursor
 from workbench.dashboard.state.sweep_query import choices_of
 from workbench.figures import head_sentence, rail_text, verdict_sentence, why_sentence
-from workbench.figures.labels import MISSING, counted, estimate, proportion
+from workbench.figures.labels import MISSING, estimate, length_label, proportion
 from workbench.figures.panels.differences import compare_sentence, over_length_difference
 from workbench.figures.panels.many_seeds import SHOWN
 from workbench.figures.rows.frame import Frame
@@ -50,7 +50,7 @@ from workbench.figures.text.cause import cause
 from workbench.figures.text.evidence import evidence
 from workbench.figures.text.headline import headline
 from workbench.figures.text.in_context_sentence import in_context_course, in_context_rail, in_context_sentence
-from workbench.theory.limit_transformers.bounds import cited
+from workbench.theory.limit_transformers.bounds import citation
 
 
 def test_the_gallery_is_walked() -> None:
@@ -292,7 +292,7 @@ def test_every_cell_about_heads_is_a_row(gallery: Context, of_run: dict[str, Row
     at = place_of(gallery, name)
     heads = by_head(of_run[name], at)
     table, slice_text = head_tables.head_rows(at.run, at.cursor)
-    assert counted(at.cursor.length, at.run.name in IN_CONTEXT_NAMES) in slice_text
+    assert length_label(at.cursor.length, at.run.name in IN_CONTEXT_NAMES) in slice_text
     seen = 0
     for line in table.children[1].children:
         head, *cells = line.children
@@ -352,7 +352,7 @@ def test_theory_names_the_rows_of_its_bound_and_the_step_that_it_looks_at(
         np.isclose(parsed(text), value, rtol=0.006, atol=0.5 if "," in text else 1e-9)
         for text, value in zip(shown, values, strict=True)
     )
-    observed = texts(theory.observed(run, "guaranteed"))
+    observed = texts(theory.verdict_of_run(run, "guaranteed"))
     assert f"observed at step {run.brief.last:,}" in observed
     if run.brief.ties:
         hard = f"{run.brief.ties['kind']} {STRATA[run.brief.ties['label']].word}".capitalize()
@@ -361,7 +361,9 @@ def test_theory_names_the_rows_of_its_bound_and_the_step_that_it_looks_at(
             f". {hard}{', although the prediction covers all inputs' * uncovered}."
         ), observed
     bounds = [row for row in rows if row["quantity"] == "training_length_bound"]
-    reasons = sorted(f"{cited(row['target'])} ({row['note']})" for row in bounds if row["status"] == "not_applicable")
+    reasons = sorted(
+        f"{citation(row['target'])} ({row['note']})" for row in bounds if row["status"] == "not_applicable"
+    )
     assert len(reasons) == len(bounds) == 3
     assert f"No bound applies: {'; '.join(reasons)}." in texts(told), "one sentence, not a line each"
     assert theory.no_theorem([{"target": "theorem 4.2", "status": "ok", "note": ""}]) == ""

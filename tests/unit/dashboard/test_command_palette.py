@@ -8,7 +8,7 @@ from tests.support.dashboard.answers import texts
 from workbench.dashboard import router
 from workbench.dashboard.app import create_app
 from workbench.dashboard.command_palette import entries
-from workbench.dashboard.components.terms import JARGON, TERMS, anchor, explained
+from workbench.dashboard.components.terms import JARGON, TERMS, anchor, explain_terms
 from workbench.dashboard.pages.all_pages import PAGES
 from workbench.dashboard.panels.run_panels import BY_ID
 from workbench.dashboard.server.context import Context
@@ -57,7 +57,7 @@ def test_the_address_gives_them(small_root: Path) -> None:
 
 
 def test_words_are_defined_once_and_explain_themselves_where_they_stand() -> None:
-    made = explained("Matched and challenge strings, refitted; nothing said of mismatched ones.")
+    made = explain_terms("Matched and challenge strings, refitted; nothing said of mismatched ones.")
     buttons = [one for one in made if not isinstance(one, str)]
     assert [one.children for one in buttons] == ["Matched", "challenge", "refitted"]
     assert TERMS["refit"] in getattr(buttons[2], "data-about")

@@ -21,7 +21,7 @@ from workbench.dashboard.app import create_app
 from workbench.dashboard.panels.panel_spec import SIZE
 from workbench.dashboard.panels.run_panels import PANELS
 from workbench.dashboard.paper_figure import caption, caption_lines, page
-from workbench.dashboard.server.chromium import PrintError, printed
+from workbench.dashboard.server.chromium import PrintError, print_pdf
 from workbench.table.text_tables import latex, markdown, text_cells
 
 LINK = f"run={A}&run2={B}&configs={B}&step=1000&len=100&quantity=circuits.hardmax|margin"
@@ -77,7 +77,7 @@ def test_without_a_chromium_a_pdf_says_what_makes_one(client: FlaskClient, monke
     assert answer.data.startswith(b"A PDF is printed by a Chromium, and none was found on this machine: install one")
     monkeypatch.setattr("workbench.dashboard.server.chromium.find_browser", lambda: "/bin/true")
     with pytest.raises(PrintError, match="printed nothing"):
-        printed("<p>a</p>")
+        print_pdf("<p>a</p>")
     assert client.get(f"/data/accuracy-length.json?{LINK}&paper=A4").status_code == 404
 
 

@@ -25,7 +25,7 @@ from workbench.dashboard.panels import job_status, panel_frame
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Job, Worker
 from workbench.dashboard.state import run_summary
-from workbench.dashboard.state.run_view import typed
+from workbench.dashboard.state.run_view import quote_path
 from workbench.dashboard.state.store import Store
 
 NAMES = (
@@ -36,9 +36,9 @@ NAMES = (
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_shell_reads_a_path_as_one_word_that_is_no_option(name: str) -> None:
-    read = subprocess.run(["bash", "-c", f"printf %s {typed(name)}"], capture_output=True, check=True).stdout
+    read = subprocess.run(["bash", "-c", f"printf %s {quote_path(name)}"], capture_output=True, check=True).stdout
     assert os.fsdecode(read) == (f"./{name}" if name.startswith("-") else name)
-    assert all(char.isprintable() for char in typed(name))  # nothing that a terminal acts upon when it is pasted
+    assert all(char.isprintable() for char in quote_path(name))  # nothing that a terminal acts upon when it is pasted
 
 
 def commands(node: Any) -> list[str]:
@@ -69,7 +69,7 @@ def test_copied_commands_name_the_folder_whatever_it_is_called(odd: Context) -> 
     assert len(runs) == 3
     for run in runs.values():
         missing = commands(panel_frame.not_measured("behaviour", "None.", run))
-        damaged = commands(job_status.broken(Job("failed", error="it is damaged"), run))
+        damaged = commands(job_status.failure_message(Job("failed", error="it is damaged"), run))
         line = [run_summary.summarise(run).get("command", f"lengthlens measure {run.typed_path}")]
         wanted = (("measure", ["--only", "behaviour"]), ("check", []), ("measure", []))
         for found, (verb, options) in zip((missing, damaged, line), wanted, strict=True):

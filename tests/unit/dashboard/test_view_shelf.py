@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.support.dashboard.answers import texts
-from workbench.dashboard.saved_views import handle_request, listed
+from workbench.dashboard.saved_views import handle_request, view_list
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Worker
 from workbench.dashboard.state.run_view import display_path
@@ -16,13 +16,13 @@ from workbench.runs.saved_views import FOLDER, save_view
 def test_views_are_listed_saved_and_deleted_and_what_is_none_is_named(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     context = Context(Store([first, second]), Worker())
-    assert "None yet" in texts(listed(context))
+    assert "None yet" in texts(view_list(context))
     save_view(second, "of the second", "/sweep?x=task.name")
     save_view(second, "astray", "/nowhere")
     assert handle_request(context, {"do": "save", "name": "mine", "link": "/?task=majority"}).startswith(
         "Saved mine as "
     )
-    said = texts(listed(context))
+    said = texts(view_list(context))
     assert [name in said for name in ("mine", "of the second", "Runs", "Sweep")] == [True] * 4
     assert "astray.json names a page that does not exist" in said
     for link in ("/nowhere", "//evil", ""):

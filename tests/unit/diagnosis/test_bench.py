@@ -17,7 +17,16 @@ from workbench.core.names import OPEN_CAUSES, POSITION_OR_CONTENT
 from workbench.core.thresholds import NAMING_SHARE
 from workbench.diagnosis.bench.bench_page import page
 from workbench.diagnosis.bench.bench_table import FILE, SCHEMA, BenchError, read_members, write_members
-from workbench.diagnosis.bench.members import PER_KIND, VERSION, Member, members, planted, round_of, tried, why_not_true
+from workbench.diagnosis.bench.members import (
+    PER_KIND,
+    VERSION,
+    Member,
+    diagnose_member,
+    members,
+    replace_numbers,
+    round_of,
+    why_not_true,
+)
 from workbench.diagnosis.bench.memory_models import MemoryNumbers
 from workbench.diagnosis.bench.needle_models import TRAINED, NeedleNumbers, WrittenBit
 from workbench.diagnosis.bench.plants import BY_NAME, KINDS, Part
@@ -28,8 +37,8 @@ from workbench.diagnosis.bench.scoring import (
     cause_named,
     confusion,
     entry_right,
-    met,
     outcome,
+    reaches_target,
     share,
     site_right,
 )
@@ -120,7 +129,7 @@ def test_three_kinds_are_held_out_and_the_second_half_has_enough_single_plants()
 def test_a_part_is_searched_evenly_in_its_logarithm_and_whole_numbers_stay_whole() -> None:
     assert [Part("match", 4.0, 1.0).value(s) for s in (0, 0.5, 1)] == pytest.approx([4, 2, 1])
     assert [Part("offset", -0.5, -2.0).value(s) for s in (0, 0.5, 1)] == pytest.approx([-0.5, -1, -2])
-    made = planted(NeedleNumbers(), {"first_keys": 40.4, "match": 3.5})
+    made = replace_numbers(NeedleNumbers(), {"first_keys": 40.4, "match": 3.5})
     assert (made.first_keys, made.match) == (40, 3.5)  # type: ignore[union-attr]
 
 
@@ -151,7 +160,7 @@ def test_members_whose_truth_does_not_hold_are_thrown_out(kind: str, facts: Any,
 
 
 def test_a_member_is_found_by_its_loss_and_its_truth_holds() -> None:
-    found = tried(Member("recurrent decay", 1))
+    found = diagnose_member(Member("recurrent decay", 1))
     assert found["thrown_out"] == ""
     assert found["loss"] == pytest.approx(Member("recurrent decay", 1).target_drop, abs=0.06)
     assert found["unplanted"] == 1.0
@@ -229,13 +238,13 @@ def test_shares_count_true_members_of_the_role_alone() -> None:
 
 def test_targets_need_enough_single_plants() -> None:
     entry, _, joint, healthy = TARGETS
-    assert met(entry, Share(59, 59)) is None
-    assert met(entry, Share(57, 60)) is True
-    assert met(entry, Share(56, 60)) is False
-    assert met(joint, Share(8, 10)) is True
-    assert met(healthy, Share(1, 56)) is True
-    assert met(healthy, Share(2, 56)) is False
-    assert met(healthy, Share(0, 7)) is None
+    assert reaches_target(entry, Share(59, 59)) is None
+    assert reaches_target(entry, Share(57, 60)) is True
+    assert reaches_target(entry, Share(56, 60)) is False
+    assert reaches_target(joint, Share(8, 10)) is True
+    assert reaches_target(healthy, Share(1, 56)) is True
+    assert reaches_target(healthy, Share(2, 56)) is False
+    assert reaches_target(healthy, Share(0, 7)) is None
 
 
 def test_the_table_gives_back_what_was_written_and_the_page_tells_it(tmp_path: Path) -> None:

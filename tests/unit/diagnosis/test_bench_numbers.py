@@ -25,9 +25,9 @@ from workbench.diagnosis.bench.scoring import (
     Share,
     cause_named,
     confusion,
+    drop_too_small,
     entry_right,
-    met,
-    refused,
+    reaches_target,
     share,
     site_right,
     true,
@@ -195,10 +195,10 @@ def test_what_is_counted_over_all_members(right: bool, held: Held) -> None:
     shares = {target.name: share(rows, target) for target in TARGETS}
     text = page(rows).split("\n## ")
     held({
-        "shares": {name: [one.hits, one.of, one.value, *one.ends, met(target, one)] for target in TARGETS
+        "shares": {name: [one.hits, one.of, one.value, *one.ends, reaches_target(target, one)] for target in TARGETS
                    for name, one in shares.items() if name == target.name},
         "said": {rule.__name__: Counter(str(rule(row)) for row in rows)
-                 for rule in (true, refused, entry_right, site_right, cause_named)},
+                 for rule in (true, drop_too_small, entry_right, site_right, cause_named)},
         "confusion": zlib.crc32(json.dumps([confusion(rows, name) for name in ("entry", "site")]).encode()),
         "page": {part.partition("\n")[0]: [len(part), zlib.crc32(part.encode())] for part in text},
         "targets": next(part for part in text if part.startswith("Targets\n")).splitlines()[2:],
@@ -212,7 +212,7 @@ def test_what_is_counted_over_all_members(right: bool, held: Held) -> None:
      (3, (0, 24), None), (3, (1, 25), False)],
 )  # fmt: skip
 def test_targets_at_their_bounds(target: int, share: tuple[int, int], said: bool | None) -> None:
-    assert met(TARGETS[target], Share(*share)) is said
+    assert reaches_target(TARGETS[target], Share(*share)) is said
 
 
 def test_what_a_diagnosis_says_in_one_row() -> None:

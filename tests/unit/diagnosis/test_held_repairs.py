@@ -15,7 +15,14 @@ from tests.support.measure.held_rows import FLOAT, short
 from workbench.diagnosis.bench.memory_models import MemoryNumbers
 from workbench.diagnosis.bench.needle_models import NeedleNumbers, WrittenBit
 from workbench.diagnosis.intervened_pass import IntervenedPass, inside_of
-from workbench.diagnosis.location import crossed, key_scores, last_rows, read_blocks, read_heads, with_head_reading
+from workbench.diagnosis.location import (
+    cross_validated_accuracy,
+    key_scores,
+    last_rows,
+    read_blocks,
+    read_heads,
+    with_head_reading,
+)
 from workbench.diagnosis.recovered_share import Bootstrap, Judged
 from workbench.diagnosis.tried_interventions import Trials, Tried
 from workbench.measure.edits.interventions.all_interventions import interventions_on
@@ -182,7 +189,7 @@ def test_readings_of_blocks_and_heads(held: Held) -> None:
         "heads": [
             [h.carries, float(h.right.sum()), h.gap, h.weight_trained, h.weight, h.untrained, h.nats_lost] for h in heads
         ],
-        "crossed": crossed(rows[1], batch.targets[:, -1].numpy().astype(np.int64), 2),
+        "crossed": cross_validated_accuracy(rows[1], batch.targets[:, -1].numpy().astype(np.int64), 2),
         "scores": short([gaps.numpy(), weights.numpy()]),
         "read": short(read[:, -1].numpy()),
     })  # fmt: skip

@@ -10,8 +10,8 @@ import torch
 
 from tests.support.held import Held
 from workbench.diagnosis import find_wrong_strings
-from workbench.diagnosis.find_wrong_strings import flipped, leads, nearest, slack, wrong_strings
-from workbench.diagnosis.prescription import prescribed
+from workbench.diagnosis.find_wrong_strings import best_replacement, leads, nearest, slack, wrong_strings
+from workbench.diagnosis.prescription import suggest_change
 from workbench.measure.edits.edit import EditError, parse_edits
 from workbench.measure.edits.edited_forward import Trained
 from workbench.models import HookedTransformer, ModelConfig
@@ -63,7 +63,7 @@ def test_many_replacements_are_tried_evenly(monkeypatch: pytest.MonkeyPatch, hel
     for most in (1, 10, every - 1, every, every + 1):
         monkeypatch.setattr(find_wrong_strings, "REPLACED", most)
         for answer in (0, 1):
-            twin, tried = flipped(model, task, string, answer)
+            twin, tried = best_replacement(model, task, string, answer)
             assert tried == min(most, every)
             found[f"{min(most, every)} {answer}"] = None if twin is None else asdict(twin)
     held(found)
@@ -112,6 +112,6 @@ def test_what_is_prescribed_in_words(held: Held) -> None:
                     "",
                 ):
                     for site in ("dispersion", "selection", "code"):
-                        made = asdict(prescribed(entry, site, run))
+                        made = asdict(suggest_change(entry, site, run))
                         found.setdefault(str(made), []).append(f"{ids} {scaling} {entropy} {law} {entry} {site}")
     held({said: [len(where), where[0], where[-1]] for said, where in found.items()})

@@ -15,7 +15,7 @@ from workbench.diagnosis.intervened_pass import IntervenedPass, clearly_right, i
 from workbench.diagnosis.measurement import diagnose
 from workbench.diagnosis.recovered_share import Judged
 from workbench.diagnosis.tried_interventions import Trials
-from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
+from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, plain_text
 from workbench.measure.edits.interventions.all_interventions import by_name
 from workbench.measure.edits.interventions.intervention import Intervention
 from workbench.models import HookedTransformer, ModelConfig
@@ -100,7 +100,7 @@ def test_where_no_position_intervention_is_applicable_content_is_not_named(chang
     )  # fmt: skip
     labels = {row["quantity"]: row["label"] for row in result.rows if row["label"]}
     assert (labels["entry"], labels["entry_grade"]) == ("position or content", "none")
-    sentence = told(diagnosis_sentence(result.frame(), step=0, longest=TRAINED))
+    sentence = plain_text(diagnosis_sentence(result.frame(), step=0, longest=TRAINED))
     assert sentence.startswith(
         "At length 128 (4 N), L1H0 attends to the wrong tokens. Attention to only the right key recovers"
     )
@@ -165,7 +165,7 @@ def diagnosis_of(model: HookedTransformer, task: Task) -> tuple[dict[str, tuple[
         model, task, trained=TRAINED, lengths=[TRAINED, LENGTH], factors=factors, sequences=384, resamples=100
     )
     labels = {row["quantity"]: (row["label"], row["target"]) for row in result.rows if row["label"]}
-    return labels, told(diagnosis_sentence(result.frame(), step=0, longest=TRAINED))
+    return labels, plain_text(diagnosis_sentence(result.frame(), step=0, longest=TRAINED))
 
 
 EPS = 1e-6

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from workbench.diagnosis.prescription import prescribed
+from workbench.diagnosis.prescription import suggest_change
 
 
 def run(**changed: Any) -> dict[str, Any]:
@@ -58,16 +58,16 @@ POSE, RANDOM = {"name": "pose"}, {"name": "random_offset"}
 def test_each_entry_has_its_change(
     entry: str, site: str, changed: dict[str, Any], options: dict[str, Any], settings: dict[str, Any]
 ) -> None:
-    found = prescribed(entry, site, run(**changed))
+    found = suggest_change(entry, site, run(**changed))
     assert (dict(found.options), dict(found.settings)) == (options, settings)
     assert bool(found.about) == bool(options or settings)
     assert found.why
 
 
 def test_where_positions_could_not_be_tested_both_changes_are_suggested_and_the_reason_says_so() -> None:
-    both = prescribed("position or keys", "dispersion", run())
+    both = suggest_change("position or keys", "dispersion", run())
     assert both.about == (
         "position ids drawn with gaps (PoSE), up to 257, and scores scaled by log n, with a learned gain per head"
     )
     assert both.why == "positions could not be tested, and the two changes cover both possible causes"
-    assert prescribed("joint", "dispersion", run()).why == "each cause alone is enough to fail"
+    assert suggest_change("joint", "dispersion", run()).why == "each cause alone is enough to fail"

@@ -13,7 +13,7 @@ import pytest
 from tests.support.places import ROOT
 from tests.support.scripts import script
 from workbench.cli.sweeping.shipped_sweeps import find_sweep
-from workbench.cli.sweeping.sweep_cells import checked
+from workbench.cli.sweeping.sweep_cells import check_cells
 from workbench.cli.sweeping.sweep_file import read_sweep
 
 DOCS = ROOT / "docs"
@@ -166,7 +166,7 @@ def test_no_stored_sentence_calls_a_drop_of_accuracy_a_loss_or_names_a_family_fo
 def test_the_sweep_is_twelve_tasks_three_schemes_and_six_seeds(tmp_path: Path) -> None:
     file = find_sweep(Path("diagnosis"))
     sweep = read_sweep(file)
-    configs = checked(file, sweep, tmp_path)
+    configs = check_cells(file, sweep, tmp_path)
     assert len(configs) == 216
     assert len({c.task.name for c in configs.values()}) == 12
     assert {(c.model.positions.name, c.model.ids.name) for c in configs.values()} == {

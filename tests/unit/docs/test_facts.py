@@ -38,11 +38,11 @@ from workbench.dashboard.panels import cause_strip
 from workbench.dashboard.panels.run_panels import CIRCUIT, HOW, WHY
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import default_cursor
-from workbench.dashboard.state.run_description import described
+from workbench.dashboard.state.run_description import describe_run
 from workbench.dashboard.state.run_kinds import PROMPTED, TRAINED
 from workbench.diagnosis.bench.bench_table import read_members
-from workbench.diagnosis.bench.scoring import TARGETS, kind_of, met, of_group, share
-from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
+from workbench.diagnosis.bench.scoring import TARGETS, kind_of, of_group, reaches_target, share
+from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, plain_text
 from workbench.figures.text.run_sentences import verdict_sentence
 from workbench.measure.registry import make_measurement
 from workbench.runs.run import Run, find_runs
@@ -185,7 +185,7 @@ def test_the_readme_says_of_the_bench_whether_its_target_is_missed() -> None:
     target = TARGETS[0]
     found = share(first, target)
     assert found.value is not None
-    ended = "reached" if met(target, found) else "missed"
+    ended = "reached" if reaches_target(target, found) else "missed"
     said = f"in {found.hits} of {found.of} models ({found.value:.0%}; target {target.bound:.0%}, {ended})"
     assert said.replace("%", " %") in text_of("README.md")
 
@@ -247,7 +247,7 @@ def test_a_task_is_shown_with_the_name_that_commands_take(gallery: Context) -> N
     assert of_two_names
     for name, task in of_two_names.items():
         assert shown[name] == f"{TITLES[task]} ({task})"
-        assert described(gallery.store.runs()[name])[0].startswith(f"{TITLES[task]} ({task})")
+        assert describe_run(gallery.store.runs()[name])[0].startswith(f"{TITLES[task]} ({task})")
 
 
 # ---- 12: connections are no edges --------------------------------------------------------------------
@@ -358,7 +358,7 @@ def test_the_headline_of_a_run_with_a_diagnosis_is_that_diagnosis(gallery: Conte
         at = default_cursor(run)
         entries = run.frame.where(measurement="diagnosis", quantity="entry", step=at.step).rows()
         if any(row["label"] not in ("", "not explained") for row in entries):
-            cause = told(diagnosis_sentence(run.frame, step=at.step, longest=run.trained))
+            cause = plain_text(diagnosis_sentence(run.frame, step=at.step, longest=run.trained))
             strip = texts(html.Div(cause_strip.strip(run, at.step))).replace(" ", "")
             recovered = re.search(r"recover (\S+ \[.*?\]) of the accuracy drop", cause)
             control = re.search(r"With a wrong constant, the same edit recovers (\S+ \[.*?\])", cause)

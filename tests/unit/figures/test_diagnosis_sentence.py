@@ -16,7 +16,7 @@ from workbench.figures.text.diagnosis_sentence import (
     FAR,
     NEAR,
     diagnosis_sentence,
-    told,
+    plain_text,
 )
 from workbench.table import Table
 from workbench.table.schema import FIELDS, row
@@ -38,7 +38,7 @@ NOTHING = FAR - NEAR
 
 
 def said(*rows: dict[str, Any]) -> str:
-    return told(diagnosis_sentence(frame(*rows), step=7, longest=32))
+    return plain_text(diagnosis_sentence(frame(*rows), step=7, longest=32))
 
 
 CHOSEN = "chosen of its family on the other half of the strings"
@@ -169,7 +169,7 @@ def test_where_nothing_is_to_be_explained_it_says_up_to_where_and_under_which_la
         "test set. A cause is named from a drop of 0.2 on."
     )
     named = [{**r, "length": 128} for r in entry("content")]
-    of_one = told(diagnosis_sentence(frame(why, *named), step=7, longest=32, length=64))
+    of_one = plain_text(diagnosis_sentence(frame(why, *named), step=7, longest=32, length=64))
     assert of_one == small + needs
     few = {**later, "note": "37 sequences of length 64 are answered wrong; a diagnosis needs 100"}
     assert (
@@ -464,7 +464,7 @@ def test_the_run_that_sees_its_first_keys_alone_names_the_edits_and_the_length_t
     rows = Table.load(ROOT / "checkpoints" / "gallery" / "compiled" / "majority_first_32").frame(
         measurement="diagnosis"
     )
-    text = told(diagnosis_sentence(rows, step=1, longest=31))
+    text = plain_text(diagnosis_sentence(rows, step=1, longest=31))
     assert "Equal weights on the top keys alone recover 1.00 [0.94, 1.06] as well." in text
     assert text.endswith(
         "But at length 125, the first edit recovers 1.00 [0.96, 1.04] and the second 0.00 [−0.04, 0.04]."

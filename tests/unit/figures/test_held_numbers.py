@@ -27,7 +27,7 @@ from workbench.figures.panels.phase_diagram import share_text
 from workbench.figures.panels.restored_shares import name_of
 from workbench.figures.rows import claims, multiples, select_rows
 from workbench.figures.rows.frame import Frame
-from workbench.figures.sequence.attention_pattern import painted, pair_names, position_ticks
+from workbench.figures.sequence.attention_pattern import heatmap_colours, pair_names, position_ticks
 from workbench.figures.sequence.sequence_marks import chosen_positions, round_ticks, top_classes
 from workbench.figures.sequence.sequence_view import row_domains
 from workbench.figures.style import heatmap, marks, scale, sparklines, template
@@ -58,12 +58,12 @@ def grown(kind: str, **fields: Any) -> dict[str, Any]:
 
 CASES: dict[str, Callable[[], Any]] = {
     **{f"labels.{f.__name__}": partial(over, f, NUMBERS) for f in (
-        labels.proportion, labels.significance, labels.signed, labels.whole, labels.magnitude)},
+        labels.proportion, labels.significance, labels.signed_number, labels.whole, labels.magnitude)},
     **{f"labels.{f.__name__}": partial(over, f, FINITE) for f in (
         labels.time_left, labels.short, labels.beyond, labels.over_length, labels.layer_said)},
     "labels.proportion of three": lambda: over(labels.proportion, NUMBERS, (0, 3)),
     "labels.multiple": lambda: over(labels.multiple, POSITIVE),
-    "labels.counted": lambda: over(labels.counted, (1, 64, 1024.0), (True, False)),
+    "labels.counted": lambda: over(labels.length_label, (1, 64, 1024.0), (True, False)),
     "labels.interval": lambda: over(labels.interval, (None, math.nan, -0.25, 0.5), (None, 0.5, 1.0), (2, 3)),
     "labels.estimate": lambda: over(labels.estimate, (None, 0.5), (None, 0.25), (None, 0.75), (2, 3)),
     "labels.times_trained": lambda: over(labels.times_trained, (1, 31, 32, 33, 64, 1000), (32.0,)),
@@ -158,7 +158,7 @@ CASES: dict[str, Callable[[], Any]] = {
         (1, 2, 3, 7), ("max", "mean"),
     ),
     "pooled_edges": lambda: over(heatmap.pooled_edges, [np.arange(8.0)], (1, 2, 3, 7, 9)),
-    "painted": lambda: over(painted, [np.array([[0.0, np.nan], [0.3, 0.01]])], ("attention", "times_length", "score")),
+    "painted": lambda: over(heatmap_colours, [np.array([[0.0, np.nan], [0.3, 0.01]])], ("attention", "times_length", "score")),
 }  # fmt: skip
 
 
@@ -254,7 +254,9 @@ def test_marks_on_a_plot(held_rows: Held) -> None:
                 )
             heatmap.add_training_edge(figure, (4, 8, 16, 32, 64, 128), trained)
             found.append(contents(figure))
-    held_rows([*found, marks.said(data, "length", (4, 8, 16, 4)), marks.said(data, "length", (8,))])
+    held_rows(
+        [*found, marks.values_in_words(data, "length", (4, 8, 16, 4)), marks.values_in_words(data, "length", (8,))]
+    )
 
 
 @pytest.mark.parametrize(("lines", "columns"), [(1, 1), (3, 2), (16, 24)])
@@ -308,8 +310,8 @@ def test_pieces_cite_what_they_name(held_rows: Held) -> None:
         made += [claims.head(one), claims.layer(one, "so "), claims.note(one, "(", ")"), claims.note(one, tail=True)]
         made += [claims.threshold(one, "fitted"), claims.threshold(one, "robust")]
     made += [
-        claims.trained(2048),
-        claims.asked("step", 3000, "at ", "."),
+        claims.trained_length_clause(2048),
+        claims.selection_without_row("step", 3000, "at ", "."),
         claims.capital(("at length 9", "plain")),
         claims.capital(made[4]),
     ]

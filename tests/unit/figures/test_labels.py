@@ -28,7 +28,7 @@ def test_proportion_has_three_decimals_in_tooltips_and_infinity_is_named() -> No
 
 @pytest.mark.parametrize(("value", "text"), [(0.51, "+0.51"), (-0.3, "\u22120.30"), (0.001, "0.00"), (None, "–")])
 def test_signed(value: float | None, text: str) -> None:
-    assert labels.signed(value) == text
+    assert labels.signed_number(value) == text
 
 
 @pytest.mark.parametrize(("value", "text"), [(0, "0"), (304, "304"), (1000, "1k"), (1500, "1.5k"), (3_000_000, "3M")])
@@ -56,7 +56,7 @@ def test_lengths_intervals_and_places() -> None:
 
 
 def test_no_text_uses_a_hyphen_as_minus() -> None:
-    texts = [labels.proportion(-0.5), labels.signed(-0.5), labels.whole(-3), labels.magnitude(-0.00123)]
+    texts = [labels.proportion(-0.5), labels.signed_number(-0.5), labels.whole(-3), labels.magnitude(-0.00123)]
     assert not any("-" in text for text in texts)
 
 
@@ -109,8 +109,8 @@ def test_where_a_line_is_taken() -> None:
 
 
 def test_statements_in_one_line_leave_out_what_is_empty() -> None:
-    assert labels.dotted("per head", "", "n 5") == "per head · n 5"
-    assert labels.dotted("", "") == ""
+    assert labels.join_with_dots("per head", "", "n 5") == "per head · n 5"
+    assert labels.join_with_dots("", "") == ""
 
 
 def test_time_left_in_the_largest_unit_that_says_something() -> None:

@@ -32,8 +32,8 @@ from workbench.measure.intervals import (
 )
 from workbench.measure.measurement import Grid, Quantity
 from workbench.measure.model_study import ModelStudy, _parted
-from workbench.measure.rows import difference_rows, mean_row, missing_row, noted, p_quantity, share_row
-from workbench.measure.study import Evaluation, chunks, covered, forward, within
+from workbench.measure.rows import add_note, difference_rows, mean_row, missing_row, p_quantity, share_row
+from workbench.measure.study import Evaluation, chunks, forward, ids_in_intervals, within
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.errors import PositionError
 from workbench.tasks import make_task
@@ -118,8 +118,12 @@ def test_rows_of_one_value_per_sequence(held: Held) -> None:
 
 
 def test_notes_are_joined_where_there_are_some() -> None:
-    assert noted({"note": "a", "n": 1}, "b") == {"note": "a; b", "n": 1}
-    assert (noted({}, "b"), noted({"note": "a"}, ""), noted({}, "")) == ({"note": "b"}, {"note": "a"}, {"note": ""})
+    assert add_note({"note": "a", "n": 1}, "b") == {"note": "a; b", "n": 1}
+    assert (add_note({}, "b"), add_note({"note": "a"}, ""), add_note({}, "")) == (
+        {"note": "b"},
+        {"note": "a"},
+        {"note": ""},
+    )
     made = p_quantity("x", "this against that", ("half",))
     assert (made.name, made.low, made.high, made.interval, made.controls) == ("x_p", 0, 1, False, ("half",))
     assert made.bounds == (0.0, 1.0)
@@ -217,11 +221,11 @@ def test_sequences_of_a_pass(positions: int, size: int) -> None:
 def test_ids_that_are_covered() -> None:
     ids = np.arange(12)
     intervals = [[7, 9], [0, 2], [1, 4], [9, 9]]
-    assert ids[covered(ids, intervals)].tolist() == [0, 1, 2, 3, 4, 7, 8, 9]
+    assert ids[ids_in_intervals(ids, intervals)].tolist() == [0, 1, 2, 3, 4, 7, 8, 9]
     assert within(np.array([0, 4, 7, 9]), intervals)
     assert not within(np.array([4, 5]), intervals)
-    assert not covered(ids, []).any()
-    assert covered(np.array([1, 3]), [[0, 9], [1, 2]]).all(), "a short interval inside a long one ends nothing"
+    assert not ids_in_intervals(ids, []).any()
+    assert ids_in_intervals(np.array([1, 3]), [[0, 9], [1, 2]]).all(), "a short interval inside a long one ends nothing"
 
 
 def test_a_pass_in_chunks_is_the_pass() -> None:

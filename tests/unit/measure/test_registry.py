@@ -10,9 +10,9 @@ from types import ModuleType
 import pytest
 
 from workbench.measure import known_measurements, registry
-from workbench.measure.known_measurements import BUILT_IN, refuse_unknown, unknown
+from workbench.measure.known_measurements import BUILT_IN, refuse_unknown, unknown_measurement
 from workbench.measure.measurement import Measurement, Quantity
-from workbench.measure.registry import broken, choose, make_measurement, measurements
+from workbench.measure.registry import broken_plugins, choose, make_measurement, measurements
 from workbench.measure.settings import Count, MeasurementError, Reals
 
 
@@ -86,7 +86,7 @@ def test_a_module_that_has_a_measurement_is_taken(install: Install) -> None:
     install(one="plugged", two="plugged:Good")
     assert measurements()["theirs.module"] is sys.modules["plugged"].MEASUREMENT
     assert measurements()["theirs.good"] is sys.modules["plugged"].Good
-    assert broken() == ()
+    assert broken_plugins() == ()
 
 
 @pytest.mark.parametrize(("place", "why"), [
@@ -106,7 +106,7 @@ def test_a_broken_plug_in_is_named_and_passed_over(install: Install, place: str,
     install(odd=place, good="plugged:Good")
     assert {*measurements()} == {*before, "theirs.good"}
     assert measurements()["behaviour"] is before["behaviour"]
-    (sentence,) = broken()
+    (sentence,) = broken_plugins()
     assert place in sentence
     assert why in sentence
     with pytest.raises(MeasurementError, match="passed over"):
@@ -117,7 +117,7 @@ def test_two_plug_ins_of_one_name_are_both_passed_over(install: Install) -> None
     install(one="plugged:Good", two="plugged:Twin", three="plugged")
     assert "theirs.good" not in measurements()
     assert "theirs.module" in measurements()
-    (sentence,) = broken()
+    (sentence,) = broken_plugins()
     assert "plugged:Good and plugged:Twin" in sentence
 
 
@@ -202,11 +202,11 @@ def test_names_and_families_that_are_known(monkeypatch: pytest.MonkeyPatch, name
 
 
 def test_a_name_is_told_what_it_is_near_or_a_few_of_those_there_are() -> None:
-    near = unknown("behavior", BUILT_IN)
+    near = unknown_measurement("behavior", BUILT_IN)
     assert near.near[0] == "behaviour"
     assert near.message == "unknown measurement 'behavior'"
-    assert unknown("behavior", BUILT_IN, "; more").message == "unknown measurement 'behavior'; more"
-    far = unknown("zzz", dict.fromkeys("abcdef"), "; more")
+    assert unknown_measurement("behavior", BUILT_IN, "; more").message == "unknown measurement 'behavior'; more"
+    far = unknown_measurement("zzz", dict.fromkeys("abcdef"), "; more")
     assert str(far) == "unknown measurement 'zzz'; there are a, b, c, d and 2 more; more"
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from workbench.measure.edits.edited_forward import largest_id
-from workbench.measure.study import covered, within
+from workbench.measure.study import ids_in_intervals, within
 
 
 @pytest.mark.parametrize(("intervals", "ids", "expected"), [
@@ -26,7 +26,9 @@ def test_ids_lie_within_intervals(intervals, ids, expected: bool) -> None:
 
 
 def test_each_id_is_told() -> None:
-    assert covered(np.arange(9), [[0, 2], [5, 6]]).tolist() == [True] * 3 + [False] * 2 + [True] * 2 + [False] * 2
+    assert (
+        ids_in_intervals(np.arange(9), [[0, 2], [5, 6]]).tolist() == [True] * 3 + [False] * 2 + [True] * 2 + [False] * 2
+    )
 
 
 def test_the_largest_id_is_that_of_whichever_interval_ends_last() -> None:

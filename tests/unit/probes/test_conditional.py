@@ -11,7 +11,7 @@ import torch
 from sklearn.linear_model import LinearRegression
 from torch import Tensor
 
-from probes.conditional import POSITION, ConditionalProbes, crossed, indicators
+from probes.conditional import POSITION, ConditionalProbes, cross_fit_errors, indicators
 from probes.fitting.probe_rows import ProbeRows, halves
 from probes.residual_stream import TARGET
 from workbench.measure.settings import MeasurementError
@@ -38,7 +38,7 @@ def shares(rows: ProbeRows) -> tuple[float, float]:
     fit = halves(SEQUENCES, np.random.default_rng(0))
     s, i = indicators(rows.labels[TARGET]), indicators(rows.labels[POSITION])
     log_i = rows.labels[POSITION].double().log()[:, None]
-    (a,), (b,) = crossed(rows.x, [log_i], s, rows, fit), crossed(rows.x, [s], i, rows, fit)
+    (a,), (b,) = cross_fit_errors(rows.x, [log_i], s, rows, fit), cross_fit_errors(rows.x, [s], i, rows, fit)
     return tuple(1 - float(e.full.sum() / e.base.sum()) for e in (a, b))  # type: ignore[return-value]
 
 

@@ -11,8 +11,8 @@ import torch
 from probes.codes import class_means, code_change, drift, length_coupling
 from probes.codes.class_means import Draws, Labelling, NoCode, codes, inner
 from probes.codes.code_change import Change, Codes, mean_change
-from probes.codes.drift import Cosine, beyond, cosines, settled
-from probes.conditional import ConditionalProbes, Errors, crossed, indicators
+from probes.codes.drift import Cosine, beyond, cosines, first_settled_step
+from probes.conditional import ConditionalProbes, Errors, cross_fit_errors, indicators
 from probes.decodability_rows import ProbeCell, QuantityNames
 from probes.description_length.online_code import class_code, number_codes
 from probes.erasure.leace import LeftOut, Whitened, residual
@@ -34,7 +34,7 @@ from probes.fitting.metrics import (
     rmse,
     says_nothing,
 )
-from probes.fitting.probe_rows import ProbeError, ProbeRows, RowPlaces, folds, halves, pooled, sites_in, sites_of
+from probes.fitting.probe_rows import ProbeError, ProbeRows, RowPlaces, folds, halves, pool_lengths, sites_in, sites_of
 from probes.position import Position
 from probes.residual_stream import POSITION, TARGET, summary_labels
 from tests.support.held import Held
@@ -149,16 +149,16 @@ def test_an_interval_of_no_width_or_too_wide_a_one() -> None:
 # ---- splits, pools, controls ---------------------------------------------------------------------
 def test_splits_pools_and_controls(held: Held) -> None:
     rows = {n: drawn(n, 40, per=2) for n in (5, 9, 13)}
-    pool = pooled(rows, np.random.default_rng(0))
+    pool = pool_lengths(rows, np.random.default_rng(0))
     labels = rows[5].labels
     held({
         "halves": short(halves(21, np.random.default_rng(0)).numpy()),
         "folds": folds(torch.tensor([7, 7, 3, 9, 11, 12, 3, 20])).tolist(),
         "pooled": [len(pool), short(pool.sequence.numpy()), short(pool.x.numpy())],
-        "shuffled": short(controls.shuffled(labels[TARGET], np.random.default_rng(0)).numpy()),
-        "hashed": [short(controls.hashed(labels[name], rows[5].tokens).numpy()) for name in (TARGET, POSITION, "vector")],
+        "shuffled": short(controls.shuffle_labels(labels[TARGET], np.random.default_rng(0)).numpy()),
+        "hashed": [short(controls.hash_labels(labels[name], rows[5].tokens).numpy()) for name in (TARGET, POSITION, "vector")],
         "relabelled": [
-            short(controls.relabelled(rows[5], TARGET, control, np.random.default_rng(1)).labels[TARGET].numpy())
+            short(controls.relabel_rows(rows[5], TARGET, control, np.random.default_rng(1)).labels[TARGET].numpy())
             for control in ("", controls.SHUFFLED, controls.HASHED)
         ],
         "inputs": [
@@ -171,7 +171,7 @@ def test_splits_pools_and_controls(held: Held) -> None:
         },
     })  # fmt: skip
     assert halves(5, np.random.default_rng(0)).sum() == 3
-    assert len(controls.hashed(labels[TARGET][:0], rows[5].tokens[:0])) == 0
+    assert len(controls.hash_labels(labels[TARGET][:0], rows[5].tokens[:0])) == 0
 
 
 def test_names_of_sites() -> None:
@@ -309,7 +309,7 @@ def test_errors_of_each_half_from_the_other(held: Held) -> None:
     fit = halves(48, np.random.default_rng(0))
     given = indicators(rows.labels[TARGET])
     targets = [rows.labels[POSITION].log()[:, None], indicators(rows.labels["vector"])]
-    found = crossed(rows.x, targets, given, rows, fit)
+    found = cross_fit_errors(rows.x, targets, given, rows, fit)
     resamples = Resamples.of(rows.sequence, np.random.default_rng(0), 10)
     held([[short(one.full), short(one.base), one.whole, short(one.shares(resamples))] for one in found])
     assert Errors(torch.zeros(1, 2), torch.tensor([1e-20, 0.0]).double(), 1.0).nothing_left
@@ -392,7 +392,7 @@ def test_a_code_that_is_not_above_its_noise_has_no_change_and_no_cosine() -> Non
 )
 def test_when_a_code_settled_at_its_bar(values: list[float | None], first: int) -> None:
     found = [Cosine(problem="none") if value is None else Cosine(value) for value in values]
-    assert settled([1, 2, 4][: len(values)], found, 9) == first
+    assert first_settled_step([1, 2, 4][: len(values)], found, 9) == first
 
 
 def test_pairs_beyond_training() -> None:

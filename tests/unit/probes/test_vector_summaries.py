@@ -132,13 +132,13 @@ def test_a_vector_of_one_component_is_read_like_a_number():
 def test_controls_keep_vectors_together(generators):
     y = torch.arange(12.0).reshape(6, 2).flip(0)
     for labels in (
-        controls.shuffled(y, generators(0)()),
-        controls.hashed(y, torch.randint(9, (6, 8), generator=torch.Generator().manual_seed(0))),
+        controls.shuffle_labels(y, generators(0)()),
+        controls.hash_labels(y, torch.randint(9, (6, 8), generator=torch.Generator().manual_seed(0))),
     ):
         assert {tuple(row) for row in labels.tolist()} <= {tuple(row) for row in y.tolist()}
     tokens = torch.randint(3, (50, 8), generator=torch.Generator().manual_seed(1))
     y = torch.randn(50, 2, generator=torch.Generator().manual_seed(2))
     order = torch.randperm(50, generator=torch.Generator().manual_seed(3))
-    assert torch.equal(controls.hashed(y, tokens)[order], controls.hashed(y[order], tokens[order]))
+    assert torch.equal(controls.hash_labels(y, tokens)[order], controls.hash_labels(y[order], tokens[order]))
     assert Target("v", None).poor(torch.ones(4, 2), "here") == "v does not vary here"
     assert Target("v", None).poor(torch.tensor([[1.0, 0.0], [1.0, 2.0]]), "here") == ""

@@ -56,7 +56,7 @@ from workbench.table.shards import (
     _kept,
     audit,
     compact,
-    compacted,
+    compacted_files,
     remove_shard_leftovers,
     seconds_of,
     verify_shard,
@@ -65,7 +65,7 @@ from workbench.table.shards import (
 from workbench.table.stored_json import short_value
 from workbench.table.text_tables import latex, markdown, text_cells
 from workbench.table.to_xarray import to_dataset
-from workbench.table.walk import meant
+from workbench.table.walk import near_folders
 
 GIVEN = {"spec": '{"name": "m", "version": 1}', "key": "k", "sha256": "aa"}
 ROWS = [row(run="r", measurement="m", step=1, quantity="q", value=0.5)]
@@ -277,8 +277,8 @@ def test_a_folder_without_a_name_means_none(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "run.json").touch()
     monkeypatch.chdir(tmp_path)
-    assert meant(Path()) == ""
-    assert meant(Path("ru")) == "; did you mean run?"
+    assert near_folders(Path()) == ""
+    assert near_folders(Path("ru")) == "; did you mean run?"
 
 
 @pytest.mark.parametrize(("specs", "found"), [
@@ -470,7 +470,7 @@ def test_a_study_as_it_is_read_before_and_after_compaction(make_run: Callable[..
     assert [problem.replace(str(run.path), "RUN") for problem in problems] == before[2]
     assert found() == before
     assert folder_state(run.path) == state, "a table is no part of it"
-    assert set(compacted(run.path)) == {tuple(one[:3]) for one in before[0]}
+    assert set(compacted_files(run.path)) == {tuple(one[:3]) for one in before[0]}
     assert seconds_of(run.path) == {100: 2.5}
     held(before)
 

@@ -13,7 +13,7 @@ from workbench.dashboard.state.store import Store
 from workbench.runs.run import find_runs
 from workbench.table import Table
 from workbench.table import walk as walk_below
-from workbench.table.walk import OF_THE_SYSTEM, meant, walk
+from workbench.table.walk import OF_THE_SYSTEM, near_folders, walk
 
 
 def names(root: Path) -> list[str]:
@@ -118,9 +118,12 @@ def test_what_was_meant_by_a_folder(tmp_path: Path) -> None:
         (tmp_path / name / "run").mkdir(parents=True)
         (tmp_path / name / "run" / "run.json").touch()
     (tmp_path / "study_empty").mkdir()
-    assert meant(tmp_path / "study") == f"; did you mean {' or '.join(str(tmp_path / f'study_{c}') for c in 'abc')}?"
-    assert meant(tmp_path / "othr") == f"; did you mean {tmp_path / 'other'}?"
-    assert meant(tmp_path / "xyz") == meant(tmp_path / "none" / "other") == ""
+    assert (
+        near_folders(tmp_path / "study")
+        == f"; did you mean {' or '.join(str(tmp_path / f'study_{c}') for c in 'abc')}?"
+    )
+    assert near_folders(tmp_path / "othr") == f"; did you mean {tmp_path / 'other'}?"
+    assert near_folders(tmp_path / "xyz") == near_folders(tmp_path / "none" / "other") == ""
 
 
 def test_a_walk_looks_at_so_many_folders_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from workbench.tasks import TaskError, make_task, mixture
-from workbench.tasks.registry import stored, task_of
+from workbench.tasks.registry import stored_task, task_of
 from workbench.tasks.testing import check_task
 
 LAWS = ("training", "matched", "challenge")
@@ -100,7 +100,7 @@ def test_each_component_is_a_stratum_with_its_own_chance() -> None:
 
 def test_a_mixture_survives_its_run() -> None:
     task = make_task("mixture", components=MIXED, weights=[1, 2, 5], only=2)
-    assert task_of(stored(task)) == task
+    assert task_of(stored_task(task)) == task
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from workbench.cli.run_config import build
-from workbench.cli.sweeping.sweep_cells import checked
+from workbench.cli.sweeping.sweep_cells import check_cells
 from workbench.cli.sweeping.sweep_file import read_sweep
 from workbench.cli.train_request import TrainRequest
 from workbench.tasks import Task, TaskError, load_task, make_task
@@ -92,7 +92,7 @@ def test_a_sweep_says_so_before_its_first_cell(file: Path, tmp_path: Path) -> No
     sweep = tmp_path / "sweep.yaml"
     sweep.write_text(f"base: {{task: '{file}:WrongIds', steps: 2}}\ngrid: {{seed: [0, 1]}}\n")
     with pytest.raises(Exception, match="wrong_ids"):
-        checked(sweep, read_sweep(sweep), tmp_path / "runs")
+        check_cells(sweep, read_sweep(sweep), tmp_path / "runs")
 
 
 def test_built_in_tasks_are_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:

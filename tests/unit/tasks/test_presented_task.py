@@ -12,7 +12,7 @@ from tests.support.tasks.presenting import FIRST, put
 from workbench.tasks import TaskError, make_task
 from workbench.tasks.presented.presentation import PRESETS, TEMPLATES, presentation
 from workbench.tasks.presented.single_tokens import single_tokens, wording
-from workbench.tasks.registry import present, stored, task_of
+from workbench.tasks.registry import present, stored_task, task_of
 
 
 def drawn(task: Any, length: int, rows: int = 64) -> Any:
@@ -73,7 +73,7 @@ def test_worked_examples_come_first_each_with_its_answer() -> None:
 
 def test_a_run_holds_all_that_makes_the_strings() -> None:
     task = put("uf", "bare", 10, (3, 5))
-    again = task_of(json.loads(json.dumps(stored(task))))
+    again = task_of(json.loads(json.dumps(stored_task(task))))
     assert again == task
     assert torch.equal(drawn(again, 5).tokens, drawn(task, 5).tokens)
     assert task.fixed_lengths == (3, 5)

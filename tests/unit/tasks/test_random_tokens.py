@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from workbench.tasks.random_tokens import doubled, repeats
+from workbench.tasks.random_tokens import repeat_twice, repeats
 
 MANY = 1_000_000
 """So many ids that no token of a string comes up twice by chance."""
@@ -61,7 +61,7 @@ def test_blocks_of_given_strings_are_theirs() -> None:
 
 @pytest.mark.parametrize(("positions", "bos", "half"), [(9, True, 4), (10, True, 5), (8, False, 4), (7, False, 4)])
 def test_the_second_half_is_the_first_again(positions: int, bos: bool, half: int) -> None:
-    drawn = doubled(50, positions, MANY, generator(), bos=bos)
+    drawn = repeat_twice(50, positions, MANY, generator(), bos=bos)
     first = int(bos)
     assert drawn.shape == (50, positions)
     assert (drawn[:, :first] == 0).all()
@@ -72,6 +72,6 @@ def test_the_second_half_is_the_first_again(positions: int, bos: bool, half: int
 
 def test_a_token_is_drawn_by_its_weight() -> None:
     weights = torch.tensor([0.0, 0.0, 3.0, 1.0], dtype=torch.float64)
-    drawn = doubled(2000, 3, 4, generator(), weights=weights)[:, 1]
+    drawn = repeat_twice(2000, 3, 4, generator(), weights=weights)[:, 1]
     assert set(drawn.tolist()) == {2, 3}
     assert float((drawn == 2).double().mean()) == pytest.approx(0.75, abs=0.05)

@@ -238,7 +238,7 @@ def test_kinds_of_values_in_words(annotation: Any, noun: str) -> None:
 ])  # fmt: skip
 def test_bounds_of_values_in_words(bounds: dict[str, float], words: str) -> None:
     field = FieldInfo.from_annotated_attribute(float, Field(1.0, **bounds))
-    assert registry.allowed(field) == words
+    assert registry.allowed_values(field) == words
 
 
 @pytest.mark.parametrize(("error", "said"), [
@@ -340,7 +340,7 @@ def test_a_file_that_is_trusted_twice_is_one(tmp_path: Path, monkeypatch: pytest
     file = tmp_path / "own.py"
     file.write_text("1 / 0  # never run")
     assert source_code.trust(file) == source_code.trust(tmp_path / "." / "own.py") == file.resolve()
-    assert source_code.trusted() == (str(file.resolve()),)
+    assert source_code.trusted_files() == (str(file.resolve()),)
     spec = {"name": "own", "source": {"file": "a.py", "class": "X", "sha256": "0" * 64}, "parameters": {}}
     assert source_code.identity(spec) == {**spec, "source": {"class": "X", "sha256": "0" * 64}}
     assert source_code.identity(PARITY) == PARITY
@@ -378,10 +378,10 @@ def test_what_a_stored_task_does_not_say_is_what_it_was_then(tmp_path: Path) -> 
     file.write_text(MY_TASK.replace("size: int", 'formerly: ClassVar[dict] = {"size": 9}\n    size: int'))
     now = make_task(f"{file}:MyTask")
     assert now.parameters == {"size": 3}
-    spec = registry.stored(now)
+    spec = registry.stored_task(now)
     assert spec["source"] == {"file": str(file), "class": "MyTask", "sha256": source_code.sha256_of(file.read_bytes())}
     assert registry.task_of({**spec, "parameters": {}}).parameters == {"size": 9}
     assert registry.task_of(spec).parameters == {"size": 3}
     assert make_task("tomita").parameters["misses"] == "mixed"
     assert registry.task_of({"name": "tomita", "parameters": {}}).parameters["misses"] == "replaced"
-    assert "source" not in registry.stored(make_task("tomita"))
+    assert "source" not in registry.stored_task(make_task("tomita"))

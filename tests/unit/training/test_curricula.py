@@ -14,7 +14,7 @@ from workbench.tasks.random_generator import generator
 from workbench.training.config import RunConfig, TrainingConfig
 from workbench.training.curriculum import CURRICULA, curriculum
 from workbench.training.errors import TrainingError
-from workbench.training.task_schedule import TaskSchedule, check_schedules, scheduled
+from workbench.training.task_schedule import TaskSchedule, check_schedules, task_at
 from workbench.training.trainer import Trainer
 
 MAJORITY, MOD_P = make_task("majority"), make_task("mod_p_mean", p=5, k=0)
@@ -194,4 +194,4 @@ def test_a_schedule_may_not_change_the_model() -> None:
 
 
 def test_scheduled_is_the_task_itself_without_schedules() -> None:
-    assert scheduled(MOD_P, (), 0) is MOD_P
+    assert task_at(MOD_P, (), 0) is MOD_P

@@ -36,9 +36,9 @@ from workbench.training.errors import TrainingError
 from workbench.training.learning_rate_schedules import RATE_SCHEDULES
 from workbench.training.optimizer import learning_rate, make_optimizer
 from workbench.training.regularizers import REGULARIZERS, outputs_and_penalty
-from workbench.training.resume import State, intervals, merged
+from workbench.training.resume import State, intervals, merge_intervals
 from workbench.training.string_pool import StringPool
-from workbench.training.task_schedule import TaskSchedule, scheduled
+from workbench.training.task_schedule import TaskSchedule, task_at
 from workbench.training.trainer import Trainer, require_memory
 
 LAWS: Mapping[str, list[dict[str, Any]]] = {
@@ -105,8 +105,8 @@ def test_parameters_by_step(held: Held) -> None:
     }
     task = make_task("mod_p_mean", p=5, k=1)
     two = (schedules["switch"], schedules["real"])
-    found["tasks"] = [scheduled(task, two, step).parameters for step in range(8)]
-    found["same"] = [scheduled(task, two, step) is task for step in range(9)]
+    found["tasks"] = [task_at(task, two, step).parameters for step in range(8)]
+    found["same"] = [task_at(task, two, step) is task for step in range(9)]
     held(found)
 
 
@@ -313,7 +313,7 @@ def test_memory_of_a_run_is_refused_at_its_very_size(monkeypatch: pytest.MonkeyP
     ([[0, 4], [4, 6], [8, 9]], [[0, 6], [8, 9]]),
 ])  # fmt: skip
 def test_intervals_that_touch_become_one(parts: list[list[int]], expected: list[list[int]]) -> None:
-    assert merged(parts) == expected
+    assert merge_intervals(parts) == expected
 
 
 def test_ids_as_intervals() -> None:

@@ -184,7 +184,7 @@ def all_supervised(parts):
     return torch.ones_like(padded) if padded.dtype == torch.bool else padded
 
 
-PADDED = stacked_batches.padded
+PADDED = stacked_batches.pad_and_stack
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.support.trust.data_run_nothing import BOTH, app, call  # noqa: F401 - fixtures
-from workbench.cli.errors import guarded
+from workbench.cli.errors import exit_status
 from workbench.runs import Run, find_runs
 from workbench.runs.integrity import run_problems
 from workbench.runs.log import read_log
@@ -116,9 +116,9 @@ def test_foreign_code_that_ends_a_command_is_named_with_its_line(tmp_path, capsy
     """Wherever it is called from: left alone, the command would end in silence with a good exit status."""
     foreign: dict[str, Any] = {"__name__": "mine"}
     exec(compile("import sys\ndef automaton():\n    sys.exit(0)\n", "mine.py", "exec"), foreign)
-    assert guarded(foreign["automaton"]) == 2
+    assert exit_status(foreign["automaton"]) == 2
     assert capsys.readouterr().err == "error: mine.py:3 called sys.exit(0); nothing after it was done\n"
 
     ours: dict[str, Any] = {"__name__": "workbench.cli.command"}
     exec(compile("def command():\n    raise SystemExit(3)\n", "command.py", "exec"), ours)
-    assert guarded(ours["command"]) == 3
+    assert exit_status(ours["command"]) == 3

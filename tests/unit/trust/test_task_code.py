@@ -22,8 +22,8 @@ from workbench.runs import Run
 from workbench.runs.run import run_id
 from workbench.tasks import TaskError, load_task, make_task, registry
 from workbench.tasks.errors import UntrustedCode
-from workbench.tasks.registry import contained, same_task, stored, task_of
-from workbench.tasks.source_code import LONGEST_PATH, NOT_RUN, code_of, identity, trust, trusted
+from workbench.tasks.registry import forbid_exit, same_task, stored_task, task_of
+from workbench.tasks.source_code import LONGEST_PATH, NOT_RUN, code_of, identity, trust, trusted_files
 from workbench.training.compare_configs import refuse_another
 from workbench.training.config import RunConfig, TrainingConfig
 from workbench.training.trainer import Trainer
@@ -43,7 +43,7 @@ def test_name_file_and_hash_are_stored_apart(custom) -> None:
         "parameters": {},
         "source": {"file": str(made.file.resolve()), "class": "Mine", "sha256": sha256(made.file)},
     }
-    assert stored(make_task("mod_p_mean", p=5, k=2)) == {
+    assert stored_task(make_task("mod_p_mean", p=5, k=2)) == {
         "name": "mod_p_mean", "parameters": {"p": 5, "k": 2, "tolerance": 0.05},
     }  # fmt: skip
 
@@ -51,8 +51,8 @@ def test_name_file_and_hash_are_stored_apart(custom) -> None:
 def test_a_class_that_a_file_only_imports_is_known_by_its_own_name(tmp_path) -> None:
     file = tmp_path / "other.py"
     file.write_text("from workbench.tasks.counting.majority import Majority\n")
-    assert "source" not in stored(load_task(f"{file}:Majority"))
-    assert "source" not in stored(make_task("majority"))
+    assert "source" not in stored_task(load_task(f"{file}:Majority"))
+    assert "source" not in stored_task(make_task("majority"))
 
 
 def test_the_id_does_not_depend_on_where_the_file_lay_but_on_what_is_in_it(custom) -> None:
@@ -169,7 +169,7 @@ def test_a_changed_file_is_refused_with_both_hashes(custom) -> None:
         made.run.trust(made.file)
     assert before in str(caught.value)
     assert sha256(made.file) in str(caught.value)
-    assert trusted() == ()
+    assert trusted_files() == ()
     trust(made.file)  # as the command line does, which knows of no run yet
     with pytest.raises(UntrustedCode, match=f"{sha256(made.file)}"):
         made.run.task  # noqa: B018
@@ -238,7 +238,7 @@ def test_names_of_installed_packages_need_no_trust(monkeypatch, tmp_path) -> Non
     found = [EntryPoint(name="plugged", value="plugged:Plugged", group=registry.ENTRY_POINTS)]
     monkeypatch.setattr(core_registry, "entry_points", lambda group: found)
     assert task_of({"name": "plugged", "parameters": {}}).name == "plugged"
-    assert "source" not in stored(make_task("plugged"))
+    assert "source" not in stored_task(make_task("plugged"))
 
 
 def test_a_run_of_a_known_task_takes_no_file(make_run, custom) -> None:
@@ -326,8 +326,8 @@ def test_what_is_one_task() -> None:
     assert not same_task(before, source("/b/mine.py", "Mine", "0"))
     assert not same_task({"name": "mine", "parameters": {"p": 1}}, one)
     assert not same_task(one, {**one, "parameters": {"p": 2}})
-    assert same_task({"name": "mod_p_mean", "parameters": {"p": 5}}, stored(make_task("mod_p_mean", p=5)))
-    assert not same_task({"name": "mod_p_mean", "parameters": {"p": 7}}, stored(make_task("mod_p_mean", p=5)))
+    assert same_task({"name": "mod_p_mean", "parameters": {"p": 5}}, stored_task(make_task("mod_p_mean", p=5)))
+    assert not same_task({"name": "mod_p_mean", "parameters": {"p": 7}}, stored_task(make_task("mod_p_mean", p=5)))
 
 
 def test_no_room_that_reads_data_makes_tasks_by_name() -> None:
@@ -388,7 +388,7 @@ def test_ctrl_c_in_a_file_is_ctrl_c(tmp_path) -> None:
     with pytest.raises(KeyboardInterrupt):
         make_task(f"{file}:Mine")
     task = make_task("majority")
-    with pytest.raises(KeyboardInterrupt), contained(task):
+    with pytest.raises(KeyboardInterrupt), forbid_exit(task):
         raise KeyboardInterrupt
-    with pytest.raises(TaskError, match="majority"), contained(task):
+    with pytest.raises(TaskError, match="majority"), forbid_exit(task):
         raise SystemExit(0)

@@ -124,7 +124,7 @@ def first_step_scores(cell: StudyCell, seed: int) -> dict[str, float]:
         "first_tokens": [batch.tokens[:, first : first + 2] for batch in tests],
         "length": [torch.full((len(batch), 1), batch.length) for batch in tests],
     }
-    return {name: explained(change, torch.cat(parts)) for name, parts in groups.items()}
+    return {name: explained_variance(change, torch.cat(parts)) for name, parts in groups.items()}
 
 
 def separation(residual: Float[Tensor, "sequence width"], answers: Tensor) -> float:
@@ -134,11 +134,11 @@ def separation(residual: Float[Tensor, "sequence width"], answers: Tensor) -> fl
         residual: of each sequence.
         answers: the right answer of each sequence.
     """
-    share = explained(residual, answers[:, None])
+    share = explained_variance(residual, answers[:, None])
     return share / (1 - share)
 
 
-def explained(values: Float[Tensor, "sequence dimension"], groups: Tensor) -> float:
+def explained_variance(values: Float[Tensor, "sequence dimension"], groups: Tensor) -> float:
     """Return the share of the variance of vectors that lies between groups.
 
     Args:

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from workbench.claims.claim import Row
-from workbench.claims.exact.side_by_side import adam, one_thread, rounded
+from workbench.claims.exact.side_by_side import adam, one_thread, round_to_digits
 
 LETTERS, HEADS = 3, 2
 PARAMETER = 0.5
@@ -183,17 +183,17 @@ def gradient_rows(
             norm, of_mean = gradient_norms(reader(compared, length, factor * math.log(length)), letters, following)
             norms.setdefault(name, []).append(of_mean)
             item = f"{name}, n {length}"
-            rows.append(Row("gradient", item, rounded(of_mean), n=sequences))
-            rows.append(Row("root mean square of gradients", item, rounded(norm), n=sequences))
+            rows.append(Row("gradient", item, round_to_digits(of_mean), n=sequences))
+            rows.append(Row("root mean square of gradients", item, round_to_digits(norm), n=sequences))
             if length == lengths[-1] and compared:
                 for logit in fixed:
                     _, value = gradient_norms(reader(compared, length, logit), letters, following)
                     item = f"{name}, n {length}, logit {logit:g}"
-                    rows.append(Row("gradient at a fixed logit", item, rounded(value), n=sequences))
+                    rows.append(Row("gradient at a fixed logit", item, round_to_digits(value), n=sequences))
     for name, values in norms.items():
         x, y = np.log(lengths), np.log(values)
-        rows.append(Row("slope of log gradient on log n", name, rounded(np.polyfit(x, y, 1)[0])))
-        rows.append(Row("R^2 of log gradient on log n", name, rounded(np.corrcoef(x, y)[0, 1] ** 2)))
+        rows.append(Row("slope of log gradient on log n", name, round_to_digits(np.polyfit(x, y, 1)[0])))
+        rows.append(Row("R^2 of log gradient on log n", name, round_to_digits(np.corrcoef(x, y)[0, 1] ** 2)))
     return rows
 
 
@@ -266,7 +266,9 @@ def training_rows(
         rows.append(Row("one letter is nearest first, then two", item, float(passed), seed=first_seed + run))
         for name, place in READERS.items():
             share = order.count(place) / len(order)
-            rows.append(Row(f"share of checkpoints nearest to {name}", item, rounded(share), seed=first_seed + run))
-        rows.append(Row("loss at the start", item, rounded(float(losses[0][run])), seed=first_seed + run))
-        rows.append(Row("loss at the end", item, rounded(float(losses[-1][run])), seed=first_seed + run))
+            rows.append(
+                Row(f"share of checkpoints nearest to {name}", item, round_to_digits(share), seed=first_seed + run)
+            )
+        rows.append(Row("loss at the start", item, round_to_digits(float(losses[0][run])), seed=first_seed + run))
+        rows.append(Row("loss at the end", item, round_to_digits(float(losses[-1][run])), seed=first_seed + run))
     return rows

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from workbench.claims.claim import Row
-from workbench.claims.exact.side_by_side import adam, lower_end_of_mean, one_thread, rounded
+from workbench.claims.exact.side_by_side import adam, lower_end_of_mean, one_thread, round_to_digits
 
 CLASSES, WIDTH = 10, 32
 SMALLEST, LARGEST = 5, 16
@@ -85,7 +85,7 @@ def logits_of(weights: torch.Tensor, features: torch.Tensor) -> tuple[torch.Tens
     return (items @ parts["query"])[..., 0] / WIDTH**0.5, items
 
 
-def adapted(logits: torch.Tensor) -> torch.Tensor:
+def adapt_temperature(logits: torch.Tensor) -> torch.Tensor:
     """Return the logits with the paper's adaptive temperature: sharper where their weights have a high entropy."""
     shares = logits.softmax(-1)
     entropy = -(shares * (shares + 1e-9).log()).sum(-1, keepdim=True)
@@ -108,7 +108,7 @@ def answers(
     """
     parts = _parts(weights)
     logits, items = logits_of(weights, features)
-    shares = (adapted(logits) if adaptive else logits).softmax(-1)
+    shares = (adapt_temperature(logits) if adaptive else logits).softmax(-1)
     mixed = (shares[..., None, :] @ items)[..., 0, :] @ parts["value"][:, 0]
     centred = mixed - mixed.mean(-1, keepdim=True)
     standardized = centred / (centred.square().mean(-1, keepdim=True) + 1e-6).sqrt()
@@ -182,13 +182,13 @@ def dispersion_rows(weights: torch.Tensor | None = None, sizes: tuple[int, ...] 
         slope = np.polyfit(np.log(sizes[late]), [each[run] for each in spreads[late]], 1)[0]
         values = {
             "largest excess over the bounds": float(excess[run]),
-            "slope of the spread on log n": rounded(slope),
-            "largest weight at 256N over that at N": rounded(largest[-1][run] / largest[0][run]),
+            "slope of the spread on log n": round_to_digits(slope),
+            "largest weight at 256N over that at N": round_to_digits(largest[-1][run] / largest[0][run]),
         }
         rows += [Row(name, f"seed {run}", value, seed=run) for name, value in values.items()]
         for size, mean, top in zip(sizes, spreads, largest, strict=True):
-            rows.append(Row("spread", f"seed {run}, n {size}", rounded(mean[run]), n=SETS, seed=run))
-            rows.append(Row("largest weight", f"seed {run}, n {size}", rounded(top[run]), n=SETS, seed=run))
+            rows.append(Row("spread", f"seed {run}, n {size}", round_to_digits(mean[run]), n=SETS, seed=run))
+            rows.append(Row("largest weight", f"seed {run}, n {size}", round_to_digits(top[run]), n=SETS, seed=run))
     return rows
 
 
@@ -197,11 +197,11 @@ def _gains(name: str, size: int, before: np.ndarray, after: np.ndarray) -> list[
     rows = []
     for run, (old, new) in enumerate(zip(before, after, strict=True)):
         item = f"n {size}, seed {run}"
-        rows.append(Row("accuracy", item, rounded(old), n=TESTED, seed=run))
-        rows.append(Row(f"accuracy, {name}", item, rounded(new), n=TESTED, seed=run))
+        rows.append(Row("accuracy", item, round_to_digits(old), n=TESTED, seed=run))
+        rows.append(Row(f"accuracy, {name}", item, round_to_digits(new), n=TESTED, seed=run))
     gains = after - before
-    rows.append(Row("mean gain", f"n {size}", rounded(float(gains.mean())), n=len(gains)))
-    rows.append(Row("lower end of the mean gain", f"n {size}", rounded(lower_end_of_mean(gains)), n=len(gains)))
+    rows.append(Row("mean gain", f"n {size}", round_to_digits(float(gains.mean())), n=len(gains)))
+    rows.append(Row("lower end of the mean gain", f"n {size}", round_to_digits(lower_end_of_mean(gains)), n=len(gains)))
     return rows
 
 
@@ -269,7 +269,9 @@ def variance_rows(
             weights = rng.multinomial(draws, np.full(LETTERS, 1 / LETTERS), sequences) * factors
             outputs = weights @ values / weights.sum(1, keepdims=True)
             variances.append(float(outputs.var(0).mean()))
-            rows.append(Row("variance", f"n {length}, seed {seed}", rounded(variances[-1]), n=sequences, seed=seed))
+            rows.append(
+                Row("variance", f"n {length}, seed {seed}", round_to_digits(variances[-1]), n=sequences, seed=seed)
+            )
         slope = np.polyfit(np.log(lengths), np.log(variances), 1)[0]
-        rows.append(Row("slope of log variance on log n", f"seed {seed}", rounded(slope), seed=seed))
+        rows.append(Row("slope of log variance on log n", f"seed {seed}", round_to_digits(slope), seed=seed))
     return rows

@@ -15,7 +15,7 @@ import torch
 from scipy.stats import spearmanr
 
 from workbench.claims.claim import Row
-from workbench.claims.exact.side_by_side import one_thread, rounded
+from workbench.claims.exact.side_by_side import one_thread, round_to_digits
 
 LETTERS, POSITIONS, WIDTH, HEADS, LAYERS = 8, 16, 16, 2, 2
 BATCH, STEPS, SEEDS, CHECKPOINTS = 8, 1_000, 6, 20
@@ -218,7 +218,7 @@ def norm_rows(course: Course | None = None, seeds: int = SEEDS) -> list[Row]:
             "norm at the end over that at the start": norms[-1] / norms[0],
             "loss at the end": course.losses[run],
         }
-        rows += [Row(name + of, f"seed {seed}", rounded(value), seed=seed) for name, value in values.items()]
+        rows += [Row(name + of, f"seed {seed}", round_to_digits(value), seed=seed) for name, value in values.items()]
     return rows
 
 
@@ -240,7 +240,7 @@ def saturation_rows(course: Course | None = None, seeds: int = SEEDS) -> list[Ro
             "cosine at the first checkpoint": cosines[0],
             "cosine at the end": cosines[-1],
         }
-        rows += [Row(name + of, f"seed {seed}", rounded(value), seed=seed) for name, value in values.items()]
+        rows += [Row(name + of, f"seed {seed}", round_to_digits(value), seed=seed) for name, value in values.items()]
     return rows
 
 
@@ -258,10 +258,17 @@ def slope_rows(course: Course | None = None, seeds: int = SEEDS) -> list[Row]:
     for run in range(course.norms.shape[1]):
         schedule, seed = SCHEDULES[run // seeds], run % seeds
         slope = float(np.polyfit(np.log(steps[late]), np.log(course.norms[late, run]), 1)[0])
-        rows.append(Row(f"slope of log norm on log t, {schedule.name}", f"seed {seed}", rounded(slope), seed=seed))
+        rows.append(
+            Row(f"slope of log norm on log t, {schedule.name}", f"seed {seed}", round_to_digits(slope), seed=seed)
+        )
         if schedule is CONSTANT:
             distance = abs(slope - 0.5)
             rows.append(
-                Row("distance from 0.5 of the slope, constant rate", f"seed {seed}", rounded(distance), seed=seed)
+                Row(
+                    "distance from 0.5 of the slope, constant rate",
+                    f"seed {seed}",
+                    round_to_digits(distance),
+                    seed=seed,
+                )
             )
     return rows

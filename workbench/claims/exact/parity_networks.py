@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from workbench.claims.claim import Row
-from workbench.claims.exact.side_by_side import one_thread, rounded
+from workbench.claims.exact.side_by_side import one_thread, round_to_digits
 
 UNITS, LONGEST = 40, 8
 RATE, MOMENTUM, STEPS = 0.02, 0.9, 2_000
@@ -246,8 +246,8 @@ def automaton_rows(
         item = f"gain {gain:g}, share {share:g}, run {repeat}"
         own = automaton(networks.of_run(run), merge * float(deviations[run]))
         solved, right = float(errors[run]) <= SOLVED, accuracies[run] >= RIGHT
-        rows.append(Row("mean squared error of training", item, rounded(float(errors[run])), seed=seeds[run]))
-        rows.append(Row("accuracy at length 10,000", item, rounded(accuracies[run]), seed=seeds[run]))
+        rows.append(Row("mean squared error of training", item, round_to_digits(float(errors[run])), seed=seeds[run]))
+        rows.append(Row("accuracy at length 10,000", item, round_to_digits(accuracies[run]), seed=seeds[run]))
         rows.append(
             Row("states to one digit, 2,000 if not finite", item, float(f"{len(own.answers):.0e}"), seed=seeds[run])
         )

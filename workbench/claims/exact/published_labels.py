@@ -6,7 +6,7 @@ import numpy as np
 
 from workbench.claims.claim import Row
 from workbench.tasks.automata.dfa import Automaton
-from workbench.theory.prediction.reported_results import HUANG, reported
+from workbench.theory.prediction.reported_results import HUANG, published_results
 from workbench.theory.prediction.task_names import resolve
 from workbench.theory.regular.deciders import find_certificate
 from workbench.theory.regular.exclusion import exclude, stable_semigroup
@@ -35,7 +35,7 @@ def language_of(key: str) -> Automaton:
 
 def labelled_in(key: str) -> bool:
     """Return whether Huang et al. label a language expressible with positions."""
-    return next(r.expressible for r in reported(key, "learned") if r.source == HUANG) is True
+    return next(r.expressible for r in published_results(key, "learned") if r.source == HUANG) is True
 
 
 def is_quasi_aperiodic(language: Automaton) -> bool:

@@ -11,7 +11,7 @@ import torch
 
 from workbench.claims.claim import Row
 from workbench.claims.exact import parity_networks
-from workbench.claims.exact.side_by_side import one_thread, rounded
+from workbench.claims.exact.side_by_side import one_thread, round_to_digits
 
 EXTRA, SHRINKING = 2, 0.5
 """Dimensions outside the span of the codes, and the factor by which they shrink a letter."""
@@ -116,7 +116,7 @@ def affine_rows(words: int = WORDS, leak: float = 1.0) -> list[Row]:
                 kept.append(float(np.linalg.norm(change) / np.linalg.norm(ERROR * error)))
         for quantity, values in (("error in the span, affine", inside), ("error outside the span, affine", outside)):
             for end, value in (("smallest", min(values)), ("largest", max(values))):
-                rows.append(Row(quantity, f"{name}, {end}", rounded(value), n=words))
+                rows.append(Row(quantity, f"{name}, {end}", round_to_digits(value), n=words))
     return rows
 
 
@@ -147,7 +147,7 @@ def relu_rows(networks: parity_networks.Networks | None = None) -> list[Row]:
         changes.append((along / ERROR).abs().mean(1))
     medians = torch.stack(changes).median(0).values
     return [
-        Row("error along the difference, ReLU", f"run {run}", rounded(float(value)), n=len(words))
+        Row("error along the difference, ReLU", f"run {run}", round_to_digits(float(value)), n=len(words))
         for run, value in enumerate(medians)
     ]
 

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from workbench.claims.claim import Row
-from workbench.claims.exact.side_by_side import adam, lower_end_of_mean, one_thread, rounded
+from workbench.claims.exact.side_by_side import adam, lower_end_of_mean, one_thread, round_to_digits
 
 LETTERS, WIDTH = 16, 32
 BATCH, STEPS, RATE, SEEDS = 64, 2_000, 1e-2, 6
@@ -140,13 +140,15 @@ def separation_rows(weights: torch.Tensor | None = None, lengths: Sequence[int] 
         differences.append(means.mean(1).numpy())
         for run, (share, gap) in enumerate(zip(right.double().mean(1), differences[-1], strict=True)):
             item = f"length {length}, seed {run}"
-            rows.append(Row("share of sequences with all letters right", item, rounded(share), n=TESTED, seed=run))
-            rows.append(Row("mean difference of logits", item, rounded(gap), n=TESTED, seed=run))
+            rows.append(
+                Row("share of sequences with all letters right", item, round_to_digits(share), n=TESTED, seed=run)
+            )
+            rows.append(Row("mean difference of logits", item, round_to_digits(gap), n=TESTED, seed=run))
     late = [at for at, length in enumerate(lengths) if length >= SHORT[-1]]
     for run in range(len(weights)):
         gaps = [float(differences[at][run]) for at in late]
         slope = np.polyfit(np.log([lengths[at] for at in late]), np.log(np.maximum(gaps, 1e-9)), 1)[0]
-        rows.append(Row("slope of log difference on log length", f"seed {run}", rounded(slope), seed=run))
+        rows.append(Row("slope of log difference on log length", f"seed {run}", round_to_digits(slope), seed=run))
     return rows
 
 
@@ -175,10 +177,12 @@ def gain_rows(steps: int = STEPS, seeds: int = SEEDS) -> list[Row]:
         gains = {"norm after attention": last[:seeds] - last[seeds:], "averaged weights": (last - averaged)[:seeds]}
         for run, (norm, value, mean) in enumerate(zip(normed, last, averaged, strict=True)):
             item = f"length {length}, {'with' if norm else 'without'} a norm, seed {run % seeds}"
-            rows.append(Row("divergence", item, rounded(value), n=MANY, seed=run % seeds))
-            rows.append(Row("divergence, averaged weights", item, rounded(mean), n=MANY, seed=run % seeds))
+            rows.append(Row("divergence", item, round_to_digits(value), n=MANY, seed=run % seeds))
+            rows.append(Row("divergence, averaged weights", item, round_to_digits(mean), n=MANY, seed=run % seeds))
         if length == LONG:
             for name, values in gains.items():
-                rows.append(Row("mean gain", name, rounded(float(values.mean())), n=seeds))
-                rows.append(Row("lower end of the mean gain", name, rounded(lower_end_of_mean(values)), n=seeds))
+                rows.append(Row("mean gain", name, round_to_digits(float(values.mean())), n=seeds))
+                rows.append(
+                    Row("lower end of the mean gain", name, round_to_digits(lower_end_of_mean(values)), n=seeds)
+                )
     return rows

@@ -31,7 +31,7 @@ def one_thread(function: Callable[Parameters, Result]) -> Callable[Parameters, R
     return limited
 
 
-def rounded(value: float) -> float:
+def round_to_digits(value: float) -> float:
     """Return a number with four digits: training repeats them on other machines, and no more."""
     return float(f"{float(value):.{DIGITS - 1}e}")
 

@@ -30,8 +30,8 @@ class OneHead:
     values: Floats
 
     def on_all(self, length: int) -> Floats:
-        """Return the outputs at the last token of all strings of a length, in the order of :func:`every`."""
-        strings = every(length)
+        """Return the outputs at the last token of all strings of a length, in the order of :func:`all_strings`."""
+        strings = all_strings(length)
         ids = np.arange(length)
         period, near = self.head.period, min(self.head.locality, length - 1)
         last = strings[:, -1:]
@@ -44,7 +44,7 @@ class OneHead:
         return outputs
 
 
-def every(length: int) -> NDArray[np.int64]:
+def all_strings(length: int) -> NDArray[np.int64]:
     """Return all strings of a length ``[string, position]``."""
     return (np.arange(LETTERS**length)[:, None] >> np.arange(length)) & 1
 

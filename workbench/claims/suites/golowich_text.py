@@ -88,7 +88,7 @@ SUITE = Suite(
         ).formerly("does not hold at this scale"),
         claim_on(
             "TX04", GOLOWICH.states("figure 4"), "What a model gains from far context is regained from 5 tokens of it.",
-            FEW_TOLD, FEW_HOLD, POSE, settings_tried=TRIED, reduce=f"{REGAINED}:regained", choices=[OWN], kind="TM",
+            FEW_TOLD, FEW_HOLD, POSE, settings_tried=TRIED, reduce=f"{REGAINED}:regained_gain_rows", choices=[OWN], kind="TM",
             shared=True, note=KNOWING,
         ),
         claim_on(
@@ -96,7 +96,7 @@ SUITE = Suite(
             "So it is for a model trained at 2L, and with tokens that the other model chose.",
             f"{FEW_TOLD}; of the model trained at 2L with its own bytes and with those that the one with PoSE chose, "
             "and of that one with those that the model trained at 2L chose", FEW_HOLD, LONG, settings_tried=TRIED,
-            reduce=f"{REGAINED}:regained", choices=[OWN, OTHERS, OF_OTHER], kind="TM", note=KNOWING,
+            reduce=f"{REGAINED}:regained_gain_rows", choices=[OWN, OTHERS, OF_OTHER], kind="TM", note=KNOWING,
         ).formerly("does not hold at this scale"),
         claim_on(
             "TX06", GOLOWICH.reading("figure 6"), "Sparsity is of the data: both models choose the same tokens.",

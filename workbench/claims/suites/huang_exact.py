@@ -253,10 +253,10 @@ def labels_without_positions() -> list[Row]:
     """The answer of the exact decider next to the label, per regular language and convention of acceptance."""
     from workbench.claims.exact.published_labels import language_of
     from workbench.theory.prediction.reported_results import HUANG as HUANG_RESULTS
-    from workbench.theory.prediction.reported_results import labelled
+    from workbench.theory.prediction.reported_results import published_labels
     from workbench.theory.regular.deciders import CONVENTIONS, in_crasp
 
-    labels = {key: label for key, at, label, source in labelled() if at == "none" and source == HUANG_RESULTS}
+    labels = {key: label for key, at, label, source in published_labels() if at == "none" and source == HUANG_RESULTS}
     rows = []
     for key in REGULAR:
         for convention in CONVENTIONS:
@@ -280,10 +280,10 @@ def labels_without_positions() -> list[Row]:
 def labels_and_predictions() -> list[Row]:
     """The prediction next to every published label, of regular languages and of others."""
     from workbench.theory.prediction.predict import predict
-    from workbench.theory.prediction.reported_results import labelled
+    from workbench.theory.prediction.reported_results import published_labels
 
     rows = []
-    for key, at, label, source in labelled():
+    for key, at, label, source in published_labels():
         verdict = predict(key, at).verdict
         predicted = {"guaranteed": 1.0, "not expressible": 0.0}.get(verdict, 0.5)
         rows.append(Row("predicted expressible", f"{key}, {at}, {source}", predicted, expected=float(label)))
@@ -423,11 +423,14 @@ def areas_under_the_curve() -> list[Row]:
     from workbench.claims.exact.published_labels import is_quasi_aperiodic, language_of
     from workbench.claims.trained.orderings import area_under_curve
     from workbench.theory.prediction.reported_results import HUANG as HUANG_RESULTS
-    from workbench.theory.prediction.reported_results import labelled, reported
+    from workbench.theory.prediction.reported_results import published_labels, published_results
 
-    cases = [(key, at, label) for key, at, label, source in labelled() if source == HUANG_RESULTS]
+    cases = [(key, at, label) for key, at, label, source in published_labels() if source == HUANG_RESULTS]
     right = np.array(
-        [next(r for r in reported(key, at) if r.source == HUANG_RESULTS).accuracy[1] >= RIGHT for key, at, _ in cases]
+        [
+            next(r for r in published_results(key, at) if r.source == HUANG_RESULTS).accuracy[1] >= RIGHT
+            for key, at, _ in cases
+        ]
     )
     regular = np.array([key in REGULAR for key, _, _ in cases])
     keys = [key for key, _, _ in cases]
@@ -478,10 +481,10 @@ def lost_guarantees() -> list[Row]:
     """Maps that are guaranteed without positions and not with them: all tasks of the package and all published maps."""
     from workbench.tasks.registry import task_names
     from workbench.theory.prediction.predict import predict
-    from workbench.theory.prediction.reported_results import labelled
+    from workbench.theory.prediction.reported_results import published_labels
 
     rows = []
-    for key in dict.fromkeys([*task_names(), *(key for key, *_ in labelled())]):
+    for key in dict.fromkeys([*task_names(), *(key for key, *_ in published_labels())]):
         without, with_positions = predict(key, "none").verdict, predict(key, "learned").verdict
         lost = without == "guaranteed" and with_positions != "guaranteed"
         rows.append(Row("guarantee lost", key, float(lost)))

@@ -21,24 +21,24 @@ POSITIONAL = Request(
 NEXT = "asked which symbols may follow; strings that no word can be reached from are not asked about further"
 
 
-def both(task: str, steps: int, longest: int = 16, **more: Any) -> tuple[TrainedCell, ...]:
+def cells_with_and_without_positions(task: str, steps: int, longest: int = 16, **more: Any) -> tuple[TrainedCell, ...]:
     """The cells with positions and without."""
     made: dict[str, Any] = {"requests": REQUESTS, **more}
     return tuple(cell(task, positions, longest, steps, **made) for positions in ("ape", "nope"))
 
 
 SMALL: dict[str, Any] = {"width": 32, "heads": 2, "rate": 3e-3}
-TOMITA1 = both("tomita", 1000, n=1, **SMALL)
-TOMITA2 = both("tomita", 1000, n=2, ask="next", **SMALL)
-TOMITA4 = both("tomita", 4000, n=4, ask="next", seeds=SIX_SEEDS)
-TOMITA7 = both("tomita", 2000, n=7, ask="next")
-D2 = both("bounded_dyck", 3000, n=2, ask="next", seeds=SIX_SEEDS)
-D3 = both("bounded_dyck", 3000, n=3, ask="next", seeds=SIX_SEEDS)
-D4 = both("bounded_dyck", 3000, n=4, ask="next", seeds=SIX_SEEDS)
-D12 = both("bounded_dyck", 3000, longest=32, n=12, ask="next", seeds=SIX_SEEDS)
-BLOCKS = both("blocks_abcde", 1000, ask="next", **SMALL)
-ABD_BC = both("abd_bc", 2000, ask="next")
-ZERO_TWO = both("zero_two", 2000, ask="next")
+TOMITA1 = cells_with_and_without_positions("tomita", 1000, n=1, **SMALL)
+TOMITA2 = cells_with_and_without_positions("tomita", 1000, n=2, ask="next", **SMALL)
+TOMITA4 = cells_with_and_without_positions("tomita", 4000, n=4, ask="next", seeds=SIX_SEEDS)
+TOMITA7 = cells_with_and_without_positions("tomita", 2000, n=7, ask="next")
+D2 = cells_with_and_without_positions("bounded_dyck", 3000, n=2, ask="next", seeds=SIX_SEEDS)
+D3 = cells_with_and_without_positions("bounded_dyck", 3000, n=3, ask="next", seeds=SIX_SEEDS)
+D4 = cells_with_and_without_positions("bounded_dyck", 3000, n=4, ask="next", seeds=SIX_SEEDS)
+D12 = cells_with_and_without_positions("bounded_dyck", 3000, longest=32, n=12, ask="next", seeds=SIX_SEEDS)
+BLOCKS = cells_with_and_without_positions("blocks_abcde", 1000, ask="next", **SMALL)
+ABD_BC = cells_with_and_without_positions("abd_bc", 2000, ask="next")
+ZERO_TWO = cells_with_and_without_positions("zero_two", 2000, ask="next")
 AA = cell("aa_star", "ape", 16, 2000, requests=(*REQUESTS, POSITIONAL), seeds=SIX_SEEDS)
 AA_LONGER = cell("aa_star", "ape", 16, 6000, requests=(*REQUESTS, POSITIONAL), seeds=SIX_SEEDS, label="6,000 steps")
 AA_NOPE = cell("aa_star", "nope", 16, 2000, requests=REQUESTS)

@@ -6,19 +6,27 @@ from workbench.claims.claim import Claim, Suite
 from workbench.claims.claim_on_cells import above, below, claim_on
 from workbench.claims.papers import HUANG, RESULT_FILES
 from workbench.claims.suites import huang_formal_a as inside
-from workbench.claims.suites.huang_formal_a import ALL, EVERY, NEXT, RESULTS, ZERO_TWO, both, words
+from workbench.claims.suites.huang_formal_a import (
+    ALL,
+    EVERY,
+    NEXT,
+    RESULTS,
+    ZERO_TWO,
+    cells_with_and_without_positions,
+    words,
+)
 from workbench.claims.trained_cells import TrainedCell
 
-TOMITA3 = both("tomita", 4000, n=3)
-TOMITA5 = both("tomita", 4000, n=5)
-TOMITA6 = both("tomita", 4000, n=6)
-DYCK = both("dyck_1", 4000, longest=24, ask="next")
-SHUFFLE = both("shuffle_dyck", 4000, k=2, ask="next")
-BOOLEAN3 = both("boolean", 4000, n=3, ask="next")
-BOOLEAN5 = both("boolean", 4000, n=5, ask="next")
-AB = both("a_n_b_n", 3000, letters=2, ask="next")
-ABC = both("a_n_b_n", 3000, letters=3, ask="next")
-ABCD = both("a_n_b_n", 3000, letters=4, ask="next")
+TOMITA3 = cells_with_and_without_positions("tomita", 4000, n=3)
+TOMITA5 = cells_with_and_without_positions("tomita", 4000, n=5)
+TOMITA6 = cells_with_and_without_positions("tomita", 4000, n=6)
+DYCK = cells_with_and_without_positions("dyck_1", 4000, longest=24, ask="next")
+SHUFFLE = cells_with_and_without_positions("shuffle_dyck", 4000, k=2, ask="next")
+BOOLEAN3 = cells_with_and_without_positions("boolean", 4000, n=3, ask="next")
+BOOLEAN5 = cells_with_and_without_positions("boolean", 4000, n=5, ask="next")
+AB = cells_with_and_without_positions("a_n_b_n", 3000, letters=2, ask="next")
+ABC = cells_with_and_without_positions("a_n_b_n", 3000, letters=3, ask="next")
+ABCD = cells_with_and_without_positions("a_n_b_n", 3000, letters=4, ask="next")
 OUTSIDE = (
     *TOMITA3,
     *TOMITA5,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workbench.claims.claim import Claim, Suite
 from workbench.claims.errors import ClaimError
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 from workbench.core.registry import Registry
 from workbench.core.suggest import nearest
 
@@ -54,6 +54,6 @@ def claims_named(name: str) -> list[tuple[Suite, Claim]]:
         near = nearest(name, [*SUITES, *ids])
         advice = near if near.startswith("did you mean") else f"suites: {', '.join(SUITES)}"
         raise ClaimError(
-            f"no suite and no claim is called {shown(name)}; {advice}; `lengthlens reproduce --list` prints all"
+            f"no suite and no claim is called {quoted_value(name)}; {advice}; `lengthlens reproduce --list` prints all"
         )
     return matches

@@ -140,7 +140,7 @@ def about_several(quantity: str, item: str, found: OverSeeds, entered: int, plan
     )
 
 
-def undefined(quantity: str, item: str, planned: int) -> Row:
+def undefined_row(quantity: str, item: str, planned: int) -> Row:
     """Return a row about several runs whose number is undefined, or for which no run could be used."""
     return Row(quantity, item, 0.0, -math.inf, math.inf, entered=0, planned=planned, fewest=0)
 
@@ -151,5 +151,5 @@ def correlation_row(
     """Return a row with a correlation over runs, undefined for fewer than three cells or constant values."""
     cells = [run.cell.name for run in runs]
     if len(set(cells)) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return undefined(told, "", planned)
+        return undefined_row(told, "", planned)
     return about_several(told, "", cell_correlation(x, y, cells, rng_of(claim), statistic), len(runs), planned)

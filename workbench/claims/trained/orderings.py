@@ -8,7 +8,7 @@ import numpy as np
 
 from workbench.claims.claim import Claim, Row
 from workbench.claims.resampling import RESAMPLES, cell_means, drawn_shares, each_draw, over_seeds
-from workbench.claims.trained.claim_runs import about_several, rng_of, runs_of, undefined
+from workbench.claims.trained.claim_runs import about_several, rng_of, runs_of, undefined_row
 from workbench.claims.trained.run_rows import RunTable
 from workbench.claims.typical_run import FEWEST
 
@@ -28,7 +28,7 @@ def separation(claim: Claim, table: RunTable, quantity: str, inside: int) -> lis
     runs = [run for group, whole in zip(groups, enough, strict=True) if whole for run in group]
     place = np.array([claim.cells.index(run.cell) for run in runs])
     if not len(runs) or place.min() >= inside or place.max() < inside:
-        return [undefined("separation", "", len(claim.cells))]
+        return [undefined_row("separation", "", len(claim.cells))]
     value = np.array([run.row(quantity).value or 0.0 for run in runs])
 
     entering = np.unique(place)
@@ -59,7 +59,7 @@ def separation(claim: Claim, table: RunTable, quantity: str, inside: int) -> lis
 
     found = over_seeds(place.tolist(), apart, rng, strings, (-1.0, 1.0))
     if found is None:
-        return [undefined("separation", "", len(claim.cells))]
+        return [undefined_row("separation", "", len(claim.cells))]
     item = f"{claim.cells[least].name} against {claim.cells[greatest].name}"
     return [about_several("separation", item, found, sum(enough), len(claim.cells))]
 
@@ -78,7 +78,7 @@ def label_lead(claim: Claim, table: RunTable, quantity: str, inside: int, other:
     two = np.array([claim.cells[i].task not in other for i in cell_indices])
     planned = len(claim.cells)
     if not (0 < is_inside.sum() < len(cell_indices) and 0 < two.sum() < len(cell_indices)):
-        return [undefined("lead over in AC0", "", planned)]
+        return [undefined_row("lead over in AC0", "", planned)]
 
     def lead(chosen: np.ndarray) -> float:
         means = np.array([value[chosen][place[chosen] == i].mean() for i in cell_indices])
@@ -86,7 +86,7 @@ def label_lead(claim: Claim, table: RunTable, quantity: str, inside: int, other:
 
     found = over_seeds(place.tolist(), each_draw(lead), rng_of(claim), bounds=(-1.0, 1.0))
     if found is None:
-        return [undefined("lead over in AC0", "", planned)]
+        return [undefined_row("lead over in AC0", "", planned)]
     return [about_several("lead over in AC0", "", found, len(cell_indices), planned)]
 
 

@@ -19,7 +19,7 @@ from workbench.claims.trained.claim_runs import (
     entering_pairs,
     pairs_of,
     rng_of,
-    undefined,
+    undefined_row,
 )
 from workbench.claims.trained.run_rows import RunTable
 from workbench.claims.trained_cells import REACH
@@ -65,7 +65,7 @@ def _contrast(claim: Claim, table: RunTable, name: str, pairs: Sequence[Sequence
     enough = [values for values in differences if len(values) >= FEWEST]
     mean, typical = f"mean difference of reach, {name}", f"difference of reach of the typical cell, {name}"
     if len(enough) < BY_SIGNS:
-        return [undefined(mean, "", sum(planned)), undefined(typical, "", len(pairs)), *several]
+        return [undefined_row(mean, "", sum(planned)), undefined_row(typical, "", len(pairs)), *several]
     return [
         _mean_over_cells(claim, mean, enough, sum(planned)),
         _typical_cell(typical, enough, len(pairs)),
@@ -99,11 +99,13 @@ def _typical_cell(quantity: str, differences: Sequence[np.ndarray], planned: int
 def _of_cell(claim: Claim, quantity: str, item: str, values: np.ndarray, planned: int) -> Row:
     """The mean difference of one cell, over its pairs of runs."""
     if not len(values):
-        return undefined(quantity, item, planned)
+        return undefined_row(quantity, item, planned)
 
     def mean(chosen: np.ndarray) -> np.ndarray:
         over_pairs: np.ndarray = values[chosen].mean(1)
         return over_pairs
 
     found = over_seeds([0] * len(values), mean, rng_of(claim, quantity, item), bounds=(-1.0, 1.0))
-    return about_several(quantity, item, found, len(values), planned) if found else undefined(quantity, item, planned)
+    return (
+        about_several(quantity, item, found, len(values), planned) if found else undefined_row(quantity, item, planned)
+    )

@@ -14,7 +14,7 @@ import numpy as np
 
 from workbench.claims.claim import Claim, Row
 from workbench.claims.resampling import OfDraws, cell_means, each_draw, over_seeds, spearman
-from workbench.claims.trained.claim_runs import OneRun, about_several, rng_of, runs_of, undefined
+from workbench.claims.trained.claim_runs import OneRun, about_several, rng_of, runs_of, undefined_row
 from workbench.claims.trained.reductions import difference, mean_by_weights
 from workbench.claims.trained.run_rows import RunTable
 from workbench.core.canonical import canonical
@@ -42,7 +42,7 @@ def _row(
     cells = [run.cell.name for run in runs]
     enough = len(set(cells)) >= 3
     found = over_seeds(cells, statistic, rng_of(claim, told, item), bounds=bounds) if enough else None
-    return about_several(told, item, found, len(runs), planned) if found else undefined(told, item, planned)
+    return about_several(told, item, found, len(runs), planned) if found else undefined_row(told, item, planned)
 
 
 def _slope(x: np.ndarray, y: np.ndarray) -> float | None:
@@ -84,7 +84,7 @@ def share_of_kind(
         return over_groups
 
     over = over_seeds(of_group, mean, rng_of(claim), bounds=(-1.0, 1.0))
-    return [about_several(told, "", over, len(shares), len(shares)) if over else undefined(told, "", 0)]
+    return [about_several(told, "", over, len(shares), len(shares)) if over else undefined_row(told, "", 0)]
 
 
 def _share(run: OneRun, quantity: str, label: str) -> float:

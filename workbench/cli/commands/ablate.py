@@ -10,7 +10,14 @@ import typer
 
 from workbench.cli.errors import UsageError
 from workbench.cli.options import TrustCode
-from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, print_columns, printed, refuse_both
+from workbench.cli.output.print_tables import (
+    CsvOption,
+    JsonOption,
+    OutputTable,
+    print_columns,
+    print_tables,
+    refuse_both,
+)
 from workbench.cli.output.table_kinds import ABLATED
 from workbench.core.thresholds import LEVEL_TEXT
 
@@ -76,7 +83,7 @@ def ablate(
     usual = [opened.task.next_length(factor * opened.trained_length) for factor in FACTORS]
     chosen = usual if lengths is None else integers(lengths, "--lengths")
     rows = ablated_rows(opened, heads, mlps, chosen, step, mode, sequences, seed)
-    if printed("ablate", [OutputTable(ABLATED, rows)], as_json, as_csv):
+    if print_tables("ablate", [OutputTable(ABLATED, rows)], as_json, as_csv):
         return
     print(
         f"{opened.name} at step {rows[0]['step']:,} without {rows[0]['part']}, length-matched test set.\n"

@@ -10,7 +10,7 @@ import typer
 from workbench.cli.errors import UsageError
 from workbench.cli.options import assignments, completing_tasks, integers, length_range, put, trusting
 from workbench.cli.table_text import count_of
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 
 if TYPE_CHECKING:
     from workbench.runs.run import Run
@@ -144,4 +144,6 @@ def refuse_pattern(files: str | None) -> None:
         return
     parts = Path(files).parts
     if not parts or Path(files).is_absolute() or ".." in parts or "\0" in files:
-        raise UsageError(f"--files takes a pattern of files inside the folder, e.g. 'model_*.pt', not {shown(files)}")
+        raise UsageError(
+            f"--files takes a pattern of files inside the folder, e.g. 'model_*.pt', not {quoted_value(files)}"
+        )

@@ -9,7 +9,14 @@ import typer
 
 from workbench.cli.errors import UsageError
 from workbench.cli.options import TrustCode
-from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, print_columns, printed, refuse_both
+from workbench.cli.output.print_tables import (
+    CsvOption,
+    JsonOption,
+    OutputTable,
+    print_columns,
+    print_tables,
+    refuse_both,
+)
 from workbench.cli.output.table_kinds import ATTENTION
 
 if TYPE_CHECKING:
@@ -99,7 +106,7 @@ def attention(
             print(f"{out}: attention, {about}.")
             return
     rows = [{"run": opened.name, "path": str(opened.path), **row} for row in _rows(seen, opened.name)]
-    if not printed("attention", [OutputTable(ATTENTION, rows)], as_json, as_csv):
+    if not print_tables("attention", [OutputTable(ATTENTION, rows)], as_json, as_csv):
         _print(seen, rows, about)
 
 

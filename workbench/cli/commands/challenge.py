@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from workbench.cli.errors import UsageError
-from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, print_columns, printed, refuse_both
+from workbench.cli.output.print_tables import (
+    CsvOption,
+    JsonOption,
+    OutputTable,
+    print_columns,
+    print_tables,
+    refuse_both,
+)
 from workbench.cli.output.table_kinds import CHALLENGE_ANSWERS, CHALLENGE_SCORES
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 from workbench.core.suggest import nearest
 from workbench.core.thresholds import LEVEL_TEXT
 
@@ -54,7 +61,7 @@ def challenge(
     """
     refuse_both(as_json, as_csv)
     if action not in ACTIONS:
-        raise UsageError(f"there is no action {shown(action)}; {nearest(action, list(ACTIONS))}")
+        raise UsageError(f"there is no action {quoted_value(action)}; {nearest(action, list(ACTIONS))}")
     if action != "score" and (as_json or as_csv):
         raise UsageError(f"the action {action} prints no table; leave --json and --csv out")
     if action == "make":
@@ -95,7 +102,7 @@ def _answer(answers: Path, folder: Path, method: str | None, tuning: Path | None
     from workbench.diagnosis.challenge.truth import read_truth
 
     if method not in METHODS:
-        what = "a method is needed" if method is None else f"there is no method {shown(method)}"
+        what = "a method is needed" if method is None else f"there is no method {quoted_value(method)}"
         raise UsageError(f"{what}; give --method with one of: {', '.join(METHODS)}")
     known = None if tuning is None else open_challenge(tuning)
     known_truth = None if tuning is None else read_truth(truth_beside(tuning))
@@ -117,7 +124,7 @@ def _score(path: Path, folder: Path, truth_file: Path, as_json: bool, as_csv: bo
     challenge = open_challenge(folder)
     challenge.check_truth(truth_file)
     tables = tables_of(read_answers(path, challenge.names), read_truth(truth_file))
-    if printed("challenge", tables, as_json, as_csv):
+    if print_tables("challenge", tables, as_json, as_csv):
         return
     print_columns(
         ("part", "right", "share", f"{LEVEL_TEXT} interval"),

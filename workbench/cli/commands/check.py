@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, printed, refuse_both
+from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, print_tables, refuse_both
 from workbench.cli.output.table_kinds import CHECKED, PROBLEMS
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def check(
             without_weights = f"; {run.weightless}" if run.rows_only else ""
             print(f"{run.name}: {len(run.steps)} checkpoint{'s' * (len(run.steps) != 1)}, {wrong}{without_weights}")
     each_problem = [{"problem": problem} for problem in dict.fromkeys(problems)]
-    if not printed("check", [OutputTable(CHECKED, rows), OutputTable(PROBLEMS, each_problem)], as_json, as_csv):
+    if not print_tables("check", [OutputTable(CHECKED, rows), OutputTable(PROBLEMS, each_problem)], as_json, as_csv):
         for one in each_problem:
             print(f"problem: {one['problem']}")
     if problems:
@@ -55,13 +55,13 @@ def check(
 
 def _problems(run: Run) -> list[str]:
     """What is wrong with a run's files, and with its settings, which only their own classes know all about."""
-    from workbench.core.failures import isolated
+    from workbench.core.failures import isolate_errors
     from workbench.runs.integrity import run_problems
     from workbench.training.compare_configs import settings_problems
 
     found: list[str] = []
     for look in (run_problems, settings_problems, _rows_problems):
-        with isolated(found.append, f"{run.path} could not be checked"):
+        with isolate_errors(found.append, f"{run.path} could not be checked"):
             found += look(run)
     return found
 

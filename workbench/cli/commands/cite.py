@@ -10,7 +10,7 @@ import typer
 
 from workbench.cli.errors import UsageError
 from workbench.cli.predicted_run import is_run
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 
 if TYPE_CHECKING:
     from workbench.claims.claim import Claim
@@ -64,4 +64,6 @@ def _claims_behind(name: str) -> list[Claim]:
     except ClaimError:
         ids = [claim.id for suite in SUITES.values() for claim in suite.claims]
         near = nearest(name, [*TASKS, *SUITES, *ids])
-        raise UsageError(f"{shown(name)} is not the name of a run, task, claim or suite of claims; {near}") from None
+        raise UsageError(
+            f"{quoted_value(name)} is not the name of a run, task, claim or suite of claims; {near}"
+        ) from None

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, printed, refuse_both
+from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, print_tables, refuse_both
 from workbench.cli.output.table_kinds import COMPARED, DIFFERENCES, SETTINGS
 from workbench.core.thresholds import LEVEL_TEXT
 
@@ -36,9 +36,9 @@ def compare(
     for folder in runs:
         refuse_many_below(folder, "compare")
     from workbench.cli.compared_folders import compared_folders
-    from workbench.cli.run_comparison import difference_rows, opened, setting_rows
+    from workbench.cli.run_comparison import difference_rows, open_runs, setting_rows
 
-    compared = opened(compared_folders(runs, task))
+    compared = open_runs(compared_folders(runs, task))
     first, *others = compared
     settings = [row for other in others for row in setting_rows(first, other)]
     differences = [row for other in others for row in difference_rows(first, other)]
@@ -47,7 +47,7 @@ def compare(
         OutputTable(SETTINGS, settings),
         OutputTable(DIFFERENCES, differences),
     ]
-    if not printed("compare", tables, as_json, as_csv):
+    if not print_tables("compare", tables, as_json, as_csv):
         print_comparison(compared, settings, differences)
 
 

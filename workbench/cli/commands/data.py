@@ -8,9 +8,16 @@ from typing import Annotated
 import typer
 
 from workbench.cli.errors import UsageError
-from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, print_columns, printed, refuse_both
+from workbench.cli.output.print_tables import (
+    CsvOption,
+    JsonOption,
+    OutputTable,
+    print_columns,
+    print_tables,
+    refuse_both,
+)
 from workbench.cli.output.table_kinds import DATA
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 from workbench.core.suggest import nearest
 
 GALLERY = "gallery"
@@ -38,7 +45,7 @@ def data(
         _list(as_json, as_csv)
         return
     if name not in (*dataset_names(), GALLERY):
-        raise UsageError(f"there is no dataset {shown(name)}; {nearest(name, [*dataset_names(), GALLERY])}")
+        raise UsageError(f"there is no dataset {quoted_value(name)}; {nearest(name, [*dataset_names(), GALLERY])}")
     if as_json or as_csv:
         raise UsageError("--json and --csv print the list of datasets; leave the name out")
     if to is None:
@@ -62,7 +69,7 @@ def _list(as_json: bool, as_csv: bool) -> None:
         columns = table.num_columns
         rows.append({"dataset": name, "title": dataset.title, "rows": table.num_rows, "columns": columns})
     rows.append({"dataset": GALLERY, "title": ABOUT_GALLERY, "rows": None, "columns": None})
-    if printed("data", [OutputTable(DATA, rows)], as_json, as_csv):
+    if print_tables("data", [OutputTable(DATA, rows)], as_json, as_csv):
         return
     print_columns(
         ("dataset", "rows", "content"),

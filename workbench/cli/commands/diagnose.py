@@ -15,7 +15,7 @@ from workbench.cli.output.print_tables import (
     JsonOption,
     OutputTable,
     print_columns,
-    printed,
+    print_tables,
     refuse_both,
 )
 from workbench.cli.output.table_kinds import DIAGNOSIS, INTERVENTIONS
@@ -53,7 +53,7 @@ def diagnose(
         rows = _rows(opened)
     step = int(rows["step"].max())
     tables = tables_of(opened, run, rows[rows["step"] == step], step)
-    if printed("diagnose", tables, as_json, as_csv):
+    if print_tables("diagnose", tables, as_json, as_csv):
         return
     from rich.console import Console
 
@@ -87,7 +87,7 @@ def tables_of(run: Run, folder: Path, rows: Any, step: int) -> list[OutputTable]
     from workbench.figures.panels.restored_shares import restored_shares
     from workbench.figures.rows.diagnosis_rows import named_entry
     from workbench.figures.rows.frame import Frame
-    from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
+    from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, plain_text
     from workbench.measure.edits.interventions.all_interventions import find_intervention
 
     frame = Frame.of(rows)
@@ -99,7 +99,7 @@ def tables_of(run: Run, folder: Path, rows: Any, step: int) -> list[OutputTable]
         "step": step,
         "cause": named["label"] or "",
         "location": (sites[0]["label"] or "") if sites else "",
-        "sentence": told(diagnosis_sentence(rows, step=step, longest=run.trained_length)),
+        "sentence": plain_text(diagnosis_sentence(rows, step=step, longest=run.trained_length)),
     }
     try:
         shares = restored_shares.data(frame, step=step).where(control="").rows()

@@ -16,10 +16,10 @@ def print_places() -> None:
     The pages are Markdown files of the source tree. A package without them names the address of the pages, if its
     metadata contain one.
     """
-    from workbench.cli.table_text import aligned
+    from workbench.cli.table_text import align_columns
 
     lines = [("pages", where_pages_are()), *HERE]
-    print("\n".join(aligned(lines)))
+    print("\n".join(align_columns(lines)))
 
 
 HERE = (

@@ -11,7 +11,7 @@ import typer
 
 from workbench.cli.errors import UsageError
 from workbench.cli.options import TrustCode, integers
-from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, printed, refuse_both
+from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, print_tables, refuse_both
 from workbench.cli.output.table_kinds import LENGTHS
 from workbench.cli.table_text import on_one_line
 from workbench.core.thresholds import LEVEL_TEXT
@@ -51,7 +51,7 @@ def evaluate(
         refuse_unmeasurable(opened, run)
         with redirect_stdout(sys.stderr):
             rows = rows_measured_now(opened, requested, trust_code)
-    if printed("eval", [OutputTable(LENGTHS, rows)], as_json, as_csv):
+    if print_tables("eval", [OutputTable(LENGTHS, rows)], as_json, as_csv):
         return
     from rich.console import Console
 

@@ -28,7 +28,7 @@ def open_gallery(
     if not source.is_dir():
         raise UsageError(f"there is no gallery in {source}; install LengthLens again, or run lengthlens sweep gallery")
     if to is not None:
-        copied(source, to)
+        copy_gallery(source, to)
         print(f"The runs of the gallery are in {to}.\nNext: lengthlens list {to}")
     elif serve:
         from workbench.dashboard.app import serve as serve_dashboard
@@ -46,7 +46,7 @@ def open_gallery(
         print("\nNext: lengthlens gallery, or lengthlens gallery --to checkpoints/gallery to work on a copy")
 
 
-def copied(source: Path, to: Path) -> None:
+def copy_gallery(source: Path, to: Path) -> None:
     """Copy the gallery to a folder that does not exist yet; whole, or not at all.
 
     Raises:

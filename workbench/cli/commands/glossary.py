@@ -11,7 +11,7 @@ from workbench.cli.output.print_tables import (
     JsonOption,
     OutputTable,
     print_columns,
-    printed,
+    print_tables,
     refuse_both,
 )
 from workbench.cli.output.table_kinds import GLOSSARY
@@ -34,7 +34,7 @@ def define(
 
     refuse_both(as_json, as_csv)
     rows = matching(term_rows(), word, ("term",), "glossary")
-    if printed("glossary", [OutputTable(GLOSSARY, rows)], as_json, as_csv):
+    if print_tables("glossary", [OutputTable(GLOSSARY, rows)], as_json, as_csv):
         return
     if len(rows) > FEW:
         print_columns(("term", "kind", "meaning"), [(row["term"], row["kind"], row["meaning"]) for row in rows])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, printed, refuse_both
+from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, print_tables, refuse_both
 from workbench.cli.output.table_kinds import LENGTHS, RUN, STEPS
 from workbench.cli.table_text import on_one_line
 
@@ -44,7 +44,7 @@ def info(
     opened = Run.open(run)
     table = Table.load(opened.path)
     if as_json or as_csv:
-        printed("info", tables_of(opened, run, table, step), as_json, as_csv)
+        print_tables("info", tables_of(opened, run, table, step), as_json, as_csv)
     else:
         print_run(opened, run, table, step)
 
@@ -86,8 +86,8 @@ def print_run(opened: Run, folder: Path, table: Table, step: int | None) -> None
 
     from workbench.cli.run_tables import behaviour_rows, is_prompted
     from workbench.cli.show_in_context import in_context_curve, in_context_verdict
-    from workbench.cli.show_run import behaviour, beside, head, steps, verdict, when_decided, why
-    from workbench.core.failures import isolated
+    from workbench.cli.show_run import behaviour, head, print_verdict_onset, steps, verdict, when_decided, why
+    from workbench.core.failures import isolate_errors
     from workbench.table.damage import blaming_damage, damage
 
     console = Console()
@@ -101,14 +101,14 @@ def print_run(opened: Run, folder: Path, table: Table, step: int | None) -> None
         return
     problems: list[str] = []
     damaged = blaming_damage(lambda: [(opened.name, damage(table.frame()))])
-    with isolated(problems.append, f"{opened.path} cannot be shown"), damaged:
+    with isolate_errors(problems.append, f"{opened.path} cannot be shown"), damaged:
         at_step = rows[rows["step"] == chosen]
         if is_prompted(opened):
             in_context_verdict(console, at_step, None if opened.weightless else opened.path)
             console.print(in_context_curve(at_step))
             return
         verdict(console, at_step, chosen, opened.trained_length, None if opened.weightless else folder)
-        beside(console, rows, chosen)
+        print_verdict_onset(console, rows, chosen)
         why(console, table.frame(measurement="diagnosis"), chosen, opened.trained_length)
         when_decided(console, opened, folder)
         console.print(behaviour(at_step, opened.trained_length))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, printed, refuse_both
+from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, print_tables, refuse_both
 from workbench.cli.output.table_kinds import RUNS
 from workbench.cli.table_text import on_one_line
 
@@ -39,7 +39,7 @@ def print_runs(folder: Path, as_json: bool, as_csv: bool) -> None:
 
     problems: list[str] = []
     rows = listed_runs(folder, problems)
-    if printed("list", [OutputTable(RUNS, rows)], as_json, as_csv):
+    if print_tables("list", [OutputTable(RUNS, rows)], as_json, as_csv):
         for problem in problems:
             print(f"problem: {problem}", file=sys.stderr)
         return

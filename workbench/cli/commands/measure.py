@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from workbench.cli.errors import UsageError, guarded
+from workbench.cli.errors import UsageError, exit_status
 from workbench.cli.options import (
     DeviceOption,
     DtypeOption,
@@ -257,4 +257,4 @@ def run_for_package(package: str) -> None:
     command.__doc__ = f"Measure checkpoints with the measurements of `{package}` only (see `lengthlens measure`)."
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     app.command()(command)
-    sys.exit(guarded(lambda: app(prog_name=f"python -m {package}")))
+    sys.exit(exit_status(lambda: app(prog_name=f"python -m {package}")))

@@ -11,7 +11,7 @@ from workbench.cli.output.print_tables import (
     JsonOption,
     OutputTable,
     print_columns,
-    printed,
+    print_tables,
     refuse_both,
 )
 from workbench.cli.output.table_kinds import MEASUREMENTS
@@ -33,7 +33,7 @@ def list_measurements(
 
     refuse_both(as_json, as_csv)
     rows = matching(measurement_rows(), word, ("measurement",), "measurements")
-    if printed("measurements", [OutputTable(MEASUREMENTS, rows)], as_json, as_csv):
+    if print_tables("measurements", [OutputTable(MEASUREMENTS, rows)], as_json, as_csv):
         return
     marks = {"yes": "", "no": "only by name"}
     print_columns(

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli.errors import UsageError
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 
 
 def new(
@@ -19,7 +19,9 @@ def new(
 ) -> None:
     """Write a working example task to NAME.py, and its test, as a start for your own task."""
     if what != "task":
-        raise UsageError(f"lengthlens new cannot write {shown(what)}, only a task; run lengthlens new task my_task")
+        raise UsageError(
+            f"lengthlens new cannot write {quoted_value(what)}, only a task; run lengthlens new task my_task"
+        )
     from workbench.cli.new_task import write_task
 
     task, test, cls = write_task(name, to)

@@ -9,7 +9,14 @@ import typer
 
 from workbench.cli.errors import UsageError
 from workbench.cli.options import TrustCode
-from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, print_columns, printed, refuse_both
+from workbench.cli.output.print_tables import (
+    CsvOption,
+    JsonOption,
+    OutputTable,
+    print_columns,
+    print_tables,
+    refuse_both,
+)
 from workbench.cli.output.table_kinds import PATCHED
 
 if TYPE_CHECKING:
@@ -63,7 +70,7 @@ def patch(
     usual = [opened.task.next_length(factor * opened.trained_length) for factor in TIMES]
     chosen = usual if lengths is None else integers(lengths, "--lengths")
     rows = patched_rows(opened, chosen, step, sequences, seed)
-    if printed("patch", [OutputTable(PATCHED, rows)], as_json, as_csv):
+    if print_tables("patch", [OutputTable(PATCHED, rows)], as_json, as_csv):
         return
     print(
         f"{opened.name} at step {rows[0]['step']:,}, length-matched test set, at the last position of each sequence.\n"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.errors import UsageError
-from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, printed, refuse_both
+from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, print_tables, refuse_both
 from workbench.cli.output.table_kinds import POINTS
 
 if TYPE_CHECKING:
@@ -89,15 +89,15 @@ def plot(
     if figure is not None:
         _draw_figure(run, figure, step, length, out, as_json, as_csv)
         return
-    from workbench.cli.plotted import plotted
+    from workbench.cli.plotted import plot_runs
 
-    drawn = plotted(run, quantity, measurement, axis, step, length)
+    drawn = plot_runs(run, quantity, measurement, axis, step, length)
     if out is not None:
         save(drawn.figure, out)
         if not (as_json or as_csv):
             print(f"{out}: {drawn.about}.")
             return
-    if not printed("plot", [OutputTable(POINTS, points(drawn))], as_json, as_csv):
+    if not print_tables("plot", [OutputTable(POINTS, points(drawn))], as_json, as_csv):
         print_bars(drawn)
 
 
@@ -117,7 +117,9 @@ def _draw_figure(
             print(f"{out}: {drawn.about}.")
             return
     rows: list[dict[str, Any]] = drawn.rows.to_dict("records")
-    printed("plot", [OutputTable(POINTS, [{**row, "line": row.get("series", "")} for row in rows])], as_json, as_csv)
+    print_tables(
+        "plot", [OutputTable(POINTS, [{**row, "line": row.get("series", "")} for row in rows])], as_json, as_csv
+    )
 
 
 def _axis(over: str | None) -> Axis | None:

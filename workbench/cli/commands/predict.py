@@ -11,11 +11,11 @@ import typer
 from workbench.cli.early_refusal import refuse_no_task
 from workbench.cli.errors import UsageError
 from workbench.cli.options import assignments, completing_tasks
-from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, printed, refuse_both
+from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, print_tables, refuse_both
 from workbench.cli.output.table_kinds import PREDICTIONS
 from workbench.cli.predicted_run import is_run, prediction_for_run
 from workbench.cli.table_text import on_one_line
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 from workbench.core.names import STATE_SPACE_MODELS
 from workbench.models.positions.registry import ENCODINGS, ID_SAMPLERS
 
@@ -98,13 +98,13 @@ def predict(
     if program and (as_json or as_csv):
         raise UsageError("--program prints text; leave out --json and --csv")
     if task is not None and regex is not None:
-        raise UsageError(f"both a task ({shown(task)}) and --regex were given; leave one of them out")
+        raise UsageError(f"both a task ({quoted_value(task)}) and --regex were given; leave one of them out")
     if task is None and regex is None:
         raise UsageError("nothing to predict was given; name a task, or give a regular expression with --regex")
     if alphabet is not None and regex is None:
         raise UsageError("--alphabet works only with --regex, as a task has its own alphabet; leave it out")
     if acceptance not in CONVENTIONS:
-        raise UsageError(f"--acceptance is last or neutral, not {shown(acceptance)}")
+        raise UsageError(f"--acceptance is last or neutral, not {quoted_value(acceptance)}")
     parameters, sizes = _settings(set_ or [])
     if regex is not None and parameters:
         raise UsageError(
@@ -115,7 +115,9 @@ def predict(
     if ids is not None:
         ID_SAMPLERS.refuse_unknown(ids)
     if architecture not in ("transformer", *STATE_SPACE_MODELS):
-        raise UsageError(f"--architecture is transformer, {' or '.join(STATE_SPACE_MODELS)}, not {shown(architecture)}")
+        raise UsageError(
+            f"--architecture is transformer, {' or '.join(STATE_SPACE_MODELS)}, not {quoted_value(architecture)}"
+        )
     if architecture != "transformer" and (positions or ids or sizes):
         raise UsageError(
             "a state-space model has no position encoding; leave out --positions, --ids and --set positions.*"
@@ -144,7 +146,7 @@ def predict(
             for at in _asked(architecture, positions, ids, sizes)
         ]
     rows = [prediction_row(prediction) for prediction in predictions]
-    if printed("predict", [OutputTable(PREDICTIONS, rows)], as_json, as_csv):
+    if print_tables("predict", [OutputTable(PREDICTIONS, rows)], as_json, as_csv):
         return
     for said in predictions:
         tell(console, said)

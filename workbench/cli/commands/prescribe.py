@@ -39,10 +39,10 @@ def prescribe(
     See docs/diagnosis.md.
     """
     from workbench.cli.train_command import command_line, no_command, with_change, words
-    from workbench.diagnosis.prescription import prescribed
+    from workbench.diagnosis.prescription import suggest_change
     from workbench.figures.rows.diagnosis_rows import named_entry
     from workbench.figures.rows.frame import Frame
-    from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
+    from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, plain_text
     from workbench.runs.run import Run
     from workbench.table import Table
 
@@ -52,11 +52,11 @@ def prescribe(
         _refuse(run, opened)
     step = int(steps["step"].max())
     rows = Table.load(opened.path).frame(measurement="diagnosis", step=step)
-    print(told(diagnosis_sentence(rows, step=step, longest=opened.trained_length)))
+    print(plain_text(diagnosis_sentence(rows, step=step, longest=opened.trained_length)))
     frame = Frame.of(rows)
     named = named_entry(frame, step=step)
     sites = frame.where(quantity="failure_site", law=named["law"], length=named["length"]).rows()
-    change = prescribed(str(named["label"] or ""), str(sites[0]["label"] or "") if sites else "", opened.config)
+    change = suggest_change(str(named["label"] or ""), str(sites[0]["label"] or "") if sites else "", opened.config)
     if not change.about:
         print(f"No change is suggested: {change.why}.")
         return

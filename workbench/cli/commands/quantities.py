@@ -11,7 +11,7 @@ from workbench.cli.output.print_tables import (
     JsonOption,
     OutputTable,
     print_columns,
-    printed,
+    print_tables,
     refuse_both,
 )
 from workbench.cli.output.table_kinds import QUANTITIES
@@ -32,7 +32,7 @@ def list_quantities(
 
     refuse_both(as_json, as_csv)
     rows = matching(quantity_rows(), word, ("quantity",), "quantities")
-    if printed("quantities", [OutputTable(QUANTITIES, rows)], as_json, as_csv):
+    if print_tables("quantities", [OutputTable(QUANTITIES, rows)], as_json, as_csv):
         return
     keys = ("quantity", "measurement", "unit", "definition")
     print_columns(keys, [[row[key] for key in keys] for row in rows])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from workbench.cli.options import ExecutorOption, completing
-from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, printed, refuse_both
+from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, print_tables, refuse_both
 from workbench.cli.output.table_kinds import CLAIMS
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def reproduce(
     """
     from workbench.claims.suites.registry import SUITES
     from workbench.cli.errors import UsageError
-    from workbench.cli.table_text import aligned
+    from workbench.cli.table_text import align_columns
 
     refuse_both(as_json, as_csv)
     for_program = as_json or as_csv
@@ -99,7 +99,7 @@ def reproduce(
         if names or for_program:
             _print_claims(names or SUITES, out, as_json, as_csv)
             return
-        for line in aligned(_suites(out)):
+        for line in align_columns(_suites(out)):
             print(line)
         return
     # Only now, as judging takes scipy and a list of stored verdicts does without.
@@ -169,7 +169,7 @@ def _print_claims(names: Iterable[str], out: Path, as_json: bool, as_csv: bool) 
     from workbench.claims.claim import KINDS
     from workbench.claims.claims_table import current_evidence, read_evidence, read_verdicts
     from workbench.claims.readable import observed_text, reason_text
-    from workbench.cli.table_text import aligned
+    from workbench.cli.table_text import align_columns
 
     claims = _named(names)
     stored = read_verdicts(out, [claim for _, claim in claims])
@@ -185,7 +185,7 @@ def _print_claims(names: Iterable[str], out: Path, as_json: bool, as_csv: bool) 
         }
         for suite, claim in claims
     ]
-    if printed("reproduce", [OutputTable(CLAIMS, rows)], as_json, as_csv):
+    if print_tables("reproduce", [OutputTable(CLAIMS, rows)], as_json, as_csv):
         return
     evidence = read_evidence(out)
     columns = ("claim", "kind", "minutes", "seeds", "verdict")
@@ -193,7 +193,7 @@ def _print_claims(names: Iterable[str], out: Path, as_json: bool, as_csv: bool) 
         (claim.id, claim.kind, f"{claim.minutes:g}", str(stored[claim.id].seeds), reason_text(stored[claim.id].text))
         for _, claim in claims
     ]
-    heading, *lines = aligned([columns, *cells])
+    heading, *lines = align_columns([columns, *cells])
     print(heading)
     for (_, claim), line in zip(claims, lines, strict=True):
         print(line)
@@ -247,13 +247,13 @@ def _tell_origin(todo: Plan, out: Path, before: Mapping[str, Evidence]) -> None:
 def _tell(todo: Plan) -> None:
     """What a plan would do, in words."""
     from workbench.claims.readable import prediction_text
-    from workbench.cli.table_text import aligned, count_of
+    from workbench.cli.table_text import align_columns, count_of
 
     if todo.missing:
         count = f"{len(todo.missing)} of {len(todo.claims)} claims"
         runs = f"{count_of(len(todo.runs), 'run')}" if todo.runs else "no training"
         print(f"{count} are missing, about {todo.minutes:.1f} CPU minutes and {runs}:")
-        for line in aligned([[f"  {c.id}", f"{c.minutes:g} min", prediction_text(c)] for c in todo.missing]):
+        for line in align_columns([[f"  {c.id}", f"{c.minutes:g} min", prediction_text(c)] for c in todo.missing]):
             print(line)
     else:
         print("nothing is missing that can be computed")

@@ -29,7 +29,7 @@ def remove_runs(
         refuse_busy(run, folder)
     for folder, run in opened:
         content = content_of(run)
-        if not yes and not confirmed(f"Delete {folder} ({content})?", f"lengthlens rm {folder} --yes"):
+        if not yes and not user_agrees(f"Delete {folder} ({content})?", f"lengthlens rm {folder} --yes"):
             print(f"{folder} is kept.")
             continue
         place = folder.absolute()
@@ -57,7 +57,7 @@ def refuse_busy(run: Run, folder: Path) -> None:
         pass
 
 
-def confirmed(question: str, command: str) -> bool:
+def user_agrees(question: str, command: str) -> bool:
     """Whether the user agrees.
 
     Raises:

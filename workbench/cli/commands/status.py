@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, printed, refuse_both
+from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, print_tables, refuse_both
 from workbench.cli.output.table_kinds import STATES
 from workbench.cli.table_text import on_one_line
 
@@ -30,18 +30,18 @@ def status(
     """
     import sys
 
-    from workbench.core.failures import isolated
+    from workbench.core.failures import isolate_errors
     from workbench.runs.run import find_runs
 
     refuse_both(as_json, as_csv)
     problems: list[str] = []
     rows = []
     for run in find_runs(folder, problems):
-        with isolated(problems.append, f"{run.path} cannot be shown"):
+        with isolate_errors(problems.append, f"{run.path} cannot be shown"):
             rows.append(state_row(run, folder))
     for problem in problems:
         print(f"problem: {problem}", file=sys.stderr)
-    if not printed("status", [OutputTable(STATES, rows)], as_json, as_csv):
+    if not print_tables("status", [OutputTable(STATES, rows)], as_json, as_csv):
         print_states(rows, folder)
 
 

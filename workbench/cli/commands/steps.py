@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, printed, refuse_both
+from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, print_tables, refuse_both
 from workbench.cli.output.table_kinds import CHECKPOINTS
 from workbench.cli.table_text import on_one_line
 
@@ -29,7 +29,7 @@ def list_steps(
     refuse_both(as_json, as_csv)
     opened = Run.open(run)
     rows, longest = checkpoint_rows(opened, run)
-    if printed("steps", [OutputTable(CHECKPOINTS, rows)], as_json, as_csv):
+    if print_tables("steps", [OutputTable(CHECKPOINTS, rows)], as_json, as_csv):
         return
     from rich.console import Console
 

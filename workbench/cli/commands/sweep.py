@@ -14,10 +14,10 @@ import typer
 
 from workbench.cli.errors import UsageError
 from workbench.cli.options import ExecutorOption, ShardOption, TimeLimitOption, completing, share_of
-from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, printed, refuse_both
+from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, print_tables, refuse_both
 from workbench.cli.output.table_kinds import CELLS, COST
 from workbench.cli.sweeping.shipped_sweeps import shipped_sweeps
-from workbench.cli.table_text import aligned
+from workbench.cli.table_text import align_columns
 
 if TYPE_CHECKING:
     from workbench.cli.sweeping.sweep_file import SweepCell
@@ -83,7 +83,7 @@ def sweep(
         PATIENCE_S,
         STATE_WORDS,
         TrainingJob,
-        checked,
+        check_cells,
         cost,
         former_names,
         measure,
@@ -91,7 +91,7 @@ def sweep(
         train,
     )
     from workbench.cli.sweeping.sweep_file import read_sweep
-    from workbench.cli.sweeping.sweep_plan import cost_row, plan_sweep, told
+    from workbench.cli.sweeping.sweep_plan import cost_row, plan_lines, plan_sweep
     from workbench.cli.time_limit import NotFinished
     from workbench.cli.time_limit import time_limit as stopping_before
     from workbench.jobs.choose import executor_kind, make_executor
@@ -102,7 +102,7 @@ def sweep(
     if (as_json or as_csv) and not (plan or dry_run):
         raise UsageError("--json and --csv work with --plan and --dry-run, which print a table; give one of the two")
     if list_:
-        print("\n".join(aligned([(name, about(path)) for name, path in shipped_sweeps().items()])))
+        print("\n".join(align_columns([(name, about(path)) for name, path in shipped_sweeps().items()])))
         return
     if file is None:
         raise UsageError(f"name a sweep: a file FILE.yaml, or one of {', '.join(shipped_sweeps())}")
@@ -116,7 +116,7 @@ def sweep(
         raise UsageError(f"{file} has no folder for its runs; add `out: checkpoints/NAME` to it, or give --out")
     late: NotFinished | None = None
     with stopping_before(time_limit) as limit:
-        configs = checked(file, described, root)
+        configs = check_cells(file, described, root)
         cells = [cell for cell in described.cells if share.has(cell.name)]
         whole = f"{len(cells)} cells" if shard is None else f"{len(cells)} of {len(described.cells)} cells ({shard})"
         states, problems = states_of(cells, root)
@@ -133,7 +133,7 @@ def sweep(
                 for cell in cells
             ]
             row = cost_row(cost_left, workers or cores())
-            printed("sweep", [OutputTable(CELLS, rows), OutputTable(COST, [row])], as_json, as_csv)
+            print_tables("sweep", [OutputTable(CELLS, rows), OutputTable(COST, [row])], as_json, as_csv)
             return
         for note in renaming(former_names(configs, states, root), root):
             print(f"note: {note}", file=sys.stderr)
@@ -145,7 +145,9 @@ def sweep(
             counts = Counter(states.values())
             progress = ", ".join(f"{counts[state]} {word}" for state, word in STATE_WORDS.items() if counts[state])
             print(f"{file}: {whole} in {root}: {progress}.")
-            print("\n".join(told(plan_sweep(cells, configs, states, root, described.measure), workers or cores())))
+            print(
+                "\n".join(plan_lines(plan_sweep(cells, configs, states, root, described.measure), workers or cores()))
+            )
             return
         left: list[str] = []
         if missing:
@@ -198,4 +200,4 @@ def list_cells(cells: Sequence[SweepCell], states: Mapping[str, str]) -> None:
     rows = [("cell", "state", "settings")]
     for cell in cells:
         rows.append((cell.name, states[cell.name], ", ".join(f"{key} {value}" for key, value in cell.varying.items())))
-    print("\n".join(aligned(rows)))
+    print("\n".join(align_columns(rows)))

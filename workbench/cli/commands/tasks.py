@@ -8,7 +8,7 @@ import typer
 
 from workbench.cli.errors import UsageError
 from workbench.cli.options import completing_tasks
-from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, printed, refuse_both
+from workbench.cli.output.print_tables import CsvOption, JsonOption, OutputTable, print_tables, refuse_both
 from workbench.cli.output.table_kinds import TASKS
 
 
@@ -44,18 +44,18 @@ def tasks(
     if check:
         if name is None:
             raise UsageError("--check needs a task; run lengthlens tasks --check my_task.py:MyTask")
-        checked(name)
+        check_defaults(name)
     elif name is not None:
-        one(name)
+        print_task(name)
     else:
-        every(as_json, as_csv)
+        print_all_tasks(as_json, as_csv)
 
 
-def every(as_json: bool = False, as_csv: bool = False) -> None:
+def print_all_tasks(as_json: bool = False, as_csv: bool = False) -> None:
     """Print the table of all tasks; in a pipe, one task per line."""
     from rich.console import Console
 
-    from workbench.cli.table_text import aligned
+    from workbench.cli.table_text import align_columns
     from workbench.cli.task_list import by_family, cells, entry, table
     from workbench.tasks.known_tasks import TITLES
     from workbench.tasks.registry import task_names
@@ -67,7 +67,7 @@ def every(as_json: bool = False, as_csv: bool = False) -> None:
             {"task": name, "family": group, **dict(zip(keys, cells(task), strict=True))}
             for group, name, task in entries
         ]
-        printed("tasks", [OutputTable(TASKS, found)], as_json, as_csv)
+        print_tables("tasks", [OutputTable(TASKS, found)], as_json, as_csv)
         return
     console = Console()
     if console.is_terminal:
@@ -75,10 +75,10 @@ def every(as_json: bool = False, as_csv: bool = False) -> None:
         console.print("Details of one task: [bold]lengthlens tasks NAME[/]. Train it: [bold]lengthlens train NAME[/].")
         return
     rows = [(name, group, *cells(task), TITLES.get(name, "")) for group, name, task in entries]
-    print("\n".join(aligned(rows)))
+    print("\n".join(align_columns(rows)))
 
 
-def one(name: str) -> None:
+def print_task(name: str) -> None:
     """All about one task, of ours or of a file."""
     from workbench.cli.task_list import tell
     from workbench.tasks.registry import load_task
@@ -86,14 +86,14 @@ def one(name: str) -> None:
     tell(load_task(name) if ".py" in name else name)
 
 
-def checked(name: str) -> None:
+def check_defaults(name: str) -> None:
     """Check a task with its default parameters; naming a file trusts its code."""
     from workbench.tasks import make_task
-    from workbench.tasks.registry import contained
+    from workbench.tasks.registry import forbid_exit
     from workbench.tasks.testing import check_task
     from workbench.tasks.testing.kit import CHECK_TITLES
 
     task = make_task(name)
-    with contained(task):
+    with forbid_exit(task):
         check_task(task)
     print(f"{task.name} passes all {len(CHECK_TITLES)} checks: {', '.join(CHECK_TITLES.values())}.")

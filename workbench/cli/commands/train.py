@@ -354,7 +354,7 @@ def train_one(request: TrainRequest, out: Path | None, chosen: ComputeDevice) ->
     from workbench.measure.behaviour.solves_trained_lengths import fit_sentence
     from workbench.runs.errors import RunError
     from workbench.runs.run import Run
-    from workbench.tasks.registry import contained
+    from workbench.tasks.registry import forbid_exit
     from workbench.training.compare_configs import gives_way
     from workbench.training.trainer import Stopped, Trainer
 
@@ -371,7 +371,7 @@ def train_one(request: TrainRequest, out: Path | None, chosen: ComputeDevice) ->
     device = chosen.device if chosen.kind != "cpu" else ""
     with TrainingProgress(config.training.steps, folder.name) as progress:
         try:
-            with contained(config.task):
+            with forbid_exit(config.task):
                 run = Trainer(config, folder, progress, device, request.start).run()
         except Stopped as stopped:
             progress.close()
@@ -379,7 +379,7 @@ def train_one(request: TrainRequest, out: Path | None, chosen: ComputeDevice) ->
     print(f"{folder}: {count_of(len(run.steps), 'checkpoint')}, last at step {run.steps[-1]:,}.")
     if run.ended:
         print(f"It ended early: {run.ended}.")
-    with contained(config.task):
+    with forbid_exit(config.task):
         print(fit_sentence(run))
     return folder, config.task
 

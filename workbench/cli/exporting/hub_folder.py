@@ -15,7 +15,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from workbench.cli.errors import UsageError
-from workbench.cli.show_run import behaviour, beside, head, steps, verdict, why
+from workbench.cli.show_run import behaviour, head, print_verdict_onset, steps, verdict, why
 from workbench.core.direction_marks import without_direction_marks
 from workbench.runs.adoption.copy_run import copy_checkpoints, copy_rows
 from workbench.runs.run import Run
@@ -82,7 +82,7 @@ def model_card(run: Run) -> str:
         parts += [
             "## Verdict",
             _said(lambda console: verdict(console, here, step, run.trained_length)),
-            _said(lambda console: beside(console, rows, step)),
+            _said(lambda console: print_verdict_onset(console, rows, step)),
             _said(lambda console: why(console, causes, step, run.trained_length)),
             "The verdict uses only behaviour. Each accuracy is measured on sequences of exactly that length.",
             _markdown(behaviour(here, run.trained_length)),

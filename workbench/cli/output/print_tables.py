@@ -55,7 +55,7 @@ def refuse_both(as_json: bool, as_csv: bool) -> None:
         raise UsageError("--json and --csv exclude each other; give one of them")
 
 
-def printed(command: str, tables: Sequence[OutputTable], as_json: bool, as_csv: bool) -> bool:
+def print_tables(command: str, tables: Sequence[OutputTable], as_json: bool, as_csv: bool) -> bool:
     """Print the tables of a command as JSON or CSV; return False, and print nothing, where neither was chosen.
 
     Args:
@@ -85,11 +85,11 @@ def print_columns(headings: Sequence[str], rows: Sequence[Sequence[str]], into_p
     from rich.markup import escape
     from rich.table import Table as Grid
 
-    from workbench.cli.table_text import aligned
+    from workbench.cli.table_text import align_columns
 
     console = Console()
     if not console.is_terminal:
-        print("\n".join(aligned([headings, *rows] if into_pipes else rows)))
+        print("\n".join(align_columns([headings, *rows] if into_pipes else rows)))
         return
     grid = Grid(box=None, pad_edge=False)
     for heading in headings:

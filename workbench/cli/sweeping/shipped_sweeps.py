@@ -7,7 +7,7 @@ from pathlib import Path
 
 import workbench
 from workbench.cli.errors import UsageError
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 from workbench.core.suggest import near_names, nearest
 
 FOLDER = Path(workbench.__file__).parent / "sweeps"
@@ -39,10 +39,12 @@ def find_sweep(given: Path) -> Path:
         near = [beside[stem] for stem in near_names(given.stem, beside)]
         near += near_names(given.stem, known) if len(given.parts) == 1 else ()
         if near:
-            raise UsageError(f"there is no file {shown(str(given))}; did you mean {' or '.join(near)}?")
+            raise UsageError(f"there is no file {quoted_value(str(given))}; did you mean {' or '.join(near)}?")
         raise UsageError(
-            f"there is no file {shown(str(given))}; lengthlens sweep --list lists those that come with LengthLens"
+            f"there is no file {quoted_value(str(given))}; lengthlens sweep --list lists those that come with LengthLens"
         )
     if str(given) not in known:
-        raise UsageError(f"there is neither a file nor a sweep {shown(str(given))}; {nearest(str(given), known)}")
+        raise UsageError(
+            f"there is neither a file nor a sweep {quoted_value(str(given))}; {nearest(str(given), known)}"
+        )
     return known[str(given)]

@@ -73,7 +73,7 @@ class TrainsOne(Protocol[JobThere]):
     def __call__(self, job: JobThere, until: float | None = None) -> int: ...
 
 
-def checked(file: Path, sweep: Sweep, root: Path) -> dict[str, RunConfig]:
+def check_cells(file: Path, sweep: Sweep, root: Path) -> dict[str, RunConfig]:
     """Return the config of every cell.
 
     Raises:
@@ -88,7 +88,7 @@ def checked(file: Path, sweep: Sweep, root: Path) -> dict[str, RunConfig]:
             problems.setdefault(str(error), []).append(cell)
     if problems:  # told at once; what only whole configs show is told when these are mended
         raise _refusal(file, sweep, problems)
-    from workbench.tasks.registry import contained
+    from workbench.tasks.registry import forbid_exit
     from workbench.tasks.testing.brief import refuse_unsound
 
     configs: dict[str, RunConfig] = {}
@@ -96,7 +96,7 @@ def checked(file: Path, sweep: Sweep, root: Path) -> dict[str, RunConfig]:
         try:
             configs[cell.name] = config_of(cell)
             if not (root / cell.name / "run.json").exists():
-                with contained(configs[cell.name].task):
+                with forbid_exit(configs[cell.name].task):
                     refuse_unsound(configs[cell.name].task)
             refuse_held(root / cell.name, configs[cell.name])
             refuse_measuring(sweep.measure, configs[cell.name])

@@ -17,7 +17,7 @@ from workbench.cli.options import DEFAULTS, settings_of
 from workbench.cli.plain_data import DEPTH, refuse_strange
 from workbench.cli.sweeping.shipped_sweeps import FOLDER
 from workbench.cli.train_request import TrainRequest
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 from workbench.core.limits import DRAWN
 from workbench.core.suggest import nearest
 from workbench.measure.request import MeasureRequest
@@ -134,7 +134,7 @@ def _sweep(content: Any) -> Sweep:
         if "task" not in whole:
             raise UsageError("no task is given; name one under base, or several under grid")
         if not isinstance(whole["task"], str):
-            raise UsageError(f"task takes a name, not {shown(whole['task'])}")
+            raise UsageError(f"task takes a name, not {quoted_value(whole['task'])}")
         name = "-".join(label for axis, label in labels.items() if axis in varying) or "run"
         told = {key: value for key, value in settings.items() if key in differing}
         cells.append(SweepCell(name, whole, told))
@@ -175,11 +175,11 @@ def _points(grid: Any) -> Iterator[tuple[dict[str, Any], dict[str, str]]]:
 def _axis(axis: str, values: Any) -> list[tuple[str, dict[str, Any]]]:
     """The points along one axis: a label and settings each."""
     if not isinstance(values, list) or not values:
-        raise UsageError(f"grid: {axis} takes a list of values, e.g. [1, 2], not {shown(values)}")
+        raise UsageError(f"grid: {axis} takes a list of values, e.g. [1, 2], not {quoted_value(values)}")
     if _known(axis):
         return [(_label(axis, value), {axis: value}) for value in values]
     if not all(isinstance(value, dict) for value in values):
-        raise UsageError(f"grid: there is no setting {shown(axis)}; {nearest(axis, OPTIONS)}")
+        raise UsageError(f"grid: there is no setting {quoted_value(axis)}; {nearest(axis, OPTIONS)}")
     points = []
     for value in values:
         settings = _settings({k: v for k, v in value.items() if k != "name"}, f"grid: {axis}")
@@ -192,7 +192,7 @@ def _settings(values: Any, where: str) -> dict[str, Any]:
     settings = _mapping(values, where)
     for key in settings:
         if not _known(key):
-            raise UsageError(f"{where}: there is no setting {shown(key)}; {nearest(key, OPTIONS)}")
+            raise UsageError(f"{where}: there is no setting {quoted_value(key)}; {nearest(key, OPTIONS)}")
     return settings
 
 
@@ -204,11 +204,11 @@ def _known(key: str) -> bool:
 
 def _mapping(value: Any, where: str, known: tuple[str, ...] | None = None) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise UsageError(f"{where} must be a mapping of keys to values, not {shown(value)}")
+        raise UsageError(f"{where} must be a mapping of keys to values, not {quoted_value(value)}")
     made = {str(key): inner for key, inner in value.items()}
     for key in made:
         if known is not None and key not in known:
-            raise UsageError(f"{where} has no key {shown(key)}; {nearest(key, known)}")
+            raise UsageError(f"{where} has no key {quoted_value(key)}; {nearest(key, known)}")
     return made
 
 
@@ -223,8 +223,8 @@ def _distinct(cells: list[SweepCell]) -> None:
     for cell in cells:
         if cell.name in seen:
             raise UsageError(
-                f"grid: two cells are called {cell.name!r} (their settings: {shown(seen[cell.name].varying)} and "
-                f"{shown(cell.varying)}); remove one, or give each a `name`"
+                f"grid: two cells are called {cell.name!r} (their settings: {quoted_value(seen[cell.name].varying)} and "
+                f"{quoted_value(cell.varying)}); remove one, or give each a `name`"
             )
         seen[cell.name] = cell
 
@@ -253,9 +253,9 @@ def _measure(value: Any) -> MeasureRequest | None:
         kind = str if key == "only" else int
         last = key == "steps" and given == "last"
         if not last and not (isinstance(given, list) and all(type(one) is kind for one in given)):
-            raise UsageError(f"measure: {key} takes a list{' or last' * (key == 'steps')}, not {shown(given)}")
+            raise UsageError(f"measure: {key} takes a list{' or last' * (key == 'steps')}, not {quoted_value(given)}")
     sequences = options.get("sequences", 2)
     if type(sequences) is not int or not 2 <= sequences <= DRAWN:
-        raise UsageError(f"measure: sequences takes a whole number from 2 to {DRAWN:,}, not {shown(sequences)}")
+        raise UsageError(f"measure: sequences takes a whole number from 2 to {DRAWN:,}, not {quoted_value(sequences)}")
     pairs = [(key.split("."), one) for key, one in _mapping(options.pop("set", {}), "measure: set").items()]
     return MeasureRequest((), **options, settings=settings_of(pairs))

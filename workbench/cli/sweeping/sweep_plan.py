@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.cli.sweeping.sweep_cells import MEMORY_PER_WORKER, cost
 from workbench.cli.sweeping.sweep_file import SweepCell
-from workbench.cli.table_text import aligned
+from workbench.cli.table_text import align_columns
 from workbench.runs.timing import Timing, read_timing
 from workbench.storage.seal import SealError
 from workbench.table.layout import checkpoint_steps as steps_there
@@ -216,7 +216,7 @@ def cost_row(plan: SweepPlan, workers: int) -> dict[str, Any]:
     return row
 
 
-def told(plan: SweepPlan, workers: int) -> list[str]:
+def plan_lines(plan: SweepPlan, workers: int) -> list[str]:
     """Return the plan as lines of text."""
     if not plan.runs and not plan.checkpoints:
         return ["Nothing is left to be trained or measured."]
@@ -234,7 +234,7 @@ def told(plan: SweepPlan, workers: int) -> list[str]:
             rows.append((name, pieces, "unknown", "unknown"))
         else:
             rows.append((name, pieces, f"{middle:,.3g}{spread}", _time(span((one[1] for one in part), workers))))
-    lines = aligned(rows)
+    lines = align_columns(rows)
     memory = f"{plan.peak_bytes / 1e9:,.2f} GB of memory a training process" if plan.peak_bytes else "memory unknown"
     least = "" if plan.known else "at least "
     aside = f"the executor sets {MEMORY_PER_WORKER / 1e9:,.1f} GB aside"

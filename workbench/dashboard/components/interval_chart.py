@@ -80,11 +80,11 @@ def strip(part: Mapping[str, Any]) -> dict[str, Any]:
         ],
         "lines": [scale.at(value) for value in thresholds(part)],
         "side": _side(part, scale),
-        "said": spoken(part),
+        "said": spoken_sentence(part),
     }
 
 
-def spoken(part: Mapping[str, Any]) -> str:
+def spoken_sentence(part: Mapping[str, Any]) -> str:
     """Return a part in one sentence, for readers who hear the page."""
     rows = [row for row in part["rows"] if row["value"] is not None]
     unit = "seed" if part["of_seeds"] else "case"
@@ -117,7 +117,7 @@ def chart(part: Mapping[str, Any]) -> html.Div:
         _axis(scale, part),
         html.Div(f"{more:,} more in the documentation.", className="soft") if more > 0 else None,
     ]
-    said = {"role": "group", "aria-label": spoken(part)}
+    said = {"role": "group", "aria-label": spoken_sentence(part)}
     return html.Div([child for child in children if child is not None], className="interval-chart", **said)
 
 

@@ -16,7 +16,7 @@ from workbench.dashboard.components.icons import icon, icon_button
 from workbench.dashboard.components.verdict_help import help_drawer
 from workbench.dashboard.state.cursor import Notice, link
 from workbench.dashboard.state.request_values import Name, Text, declare, exact
-from workbench.dashboard.state.run_view import typed
+from workbench.dashboard.state.run_view import quote_path
 from workbench.dashboard.state.series_rows import Reading
 from workbench.dashboard.state.store import display_path as shown_path
 
@@ -119,7 +119,7 @@ def offline(roots: Sequence[Path]) -> html.Div:
         " The page shows what it loaded last. It retries every two seconds and continues when the server answers. If "
         "the server was stopped, start it again:",
     ]
-    ways = html.Div([html.P(message), command(f"lengthlens app {' '.join(map(typed, roots))}")], className="ways")
+    ways = html.Div([html.P(message), command(f"lengthlens app {' '.join(map(quote_path, roots))}")], className="ways")
     return html.Div(html.Div([icon("warn"), ways], className="banner error"), id="offline", role="status", hidden=True)
 
 

@@ -12,7 +12,7 @@ from workbench.dashboard.components import measure_button
 from workbench.dashboard.components.page_frame import command
 from workbench.dashboard.state.cursor import Cursor, query
 from workbench.dashboard.state.run_description import (
-    described,
+    describe_run,
     headline_words,
     rail_words,
     verdict_words,
@@ -52,7 +52,7 @@ def pieces(parts: Sequence[Piece]) -> list[Any]:
 
 def meta(run: RunView) -> list[Any]:
     """Return the id, task, model and training lengths of a run."""
-    return [html.Span(run.name, className="mono"), *(f" \u00b7 {part}" for part in described(run))]
+    return [html.Span(run.name, className="mono"), *(f" \u00b7 {part}" for part in describe_run(run))]
 
 
 def verdict(run: RunView, cursor: Cursor) -> list[Any]:

@@ -19,7 +19,7 @@ from pydantic import Field
 from workbench.dashboard.components.cursorbar import slider_at
 from workbench.dashboard.components.slider_curves import ends, marks
 from workbench.dashboard.state.request_values import Name, Whole, declare
-from workbench.dashboard.state.sweep_query import StepStop, Stop, parted, stop_text
+from workbench.dashboard.state.sweep_query import StepStop, Stop, parse_stop, stop_text
 from workbench.figures.labels import short, span_of_steps, whole
 from workbench.figures.rows.multiples import times_text
 from workbench.figures.style.template import u_length, u_step
@@ -201,17 +201,17 @@ def length_scale(stops: Sequence[Stop], trained: tuple[int, int]) -> dict[str, A
 
 def _length_place(stop: Stop) -> float:
     """Logarithmic, in tokens or in multiples."""
-    length, times = parted(stop)
+    length, times = parse_stop(stop)
     return u_length(length or 1) if times is None else math.log2(times)
 
 
 def _past(stop: Stop, trained: tuple[int, int]) -> bool:
-    length, times = parted(stop)
+    length, times = parse_stop(stop)
     return times > 1 if times is not None else (length or 0) > trained[1]
 
 
 def _where(stop: Stop, trained: tuple[int, int]) -> str:
-    length, times = parted(stop)
+    length, times = parse_stop(stop)
     if times is None:
         return beyond(length or 0, trained)
     span = whole(trained[0]) if trained[0] == trained[1] else f"{whole(trained[0])} to {whole(trained[1])}"

@@ -48,7 +48,7 @@ def anchor(term: str) -> str:
     return f"term-{term.replace(' ', '-')}"
 
 
-def explained(text: str) -> list[str | html.Button]:
+def explain_terms(text: str) -> list[str | html.Button]:
     """Return a sentence in which technical terms show their definition on hover, focus and touch
     (``assets/js/popups.js``).
     """

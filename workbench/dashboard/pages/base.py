@@ -100,7 +100,7 @@ class Page:
         raise NotImplementedError(self.path)
 
 
-def unknown(asked: Mapping[str, str], known: Collection[str], page: str) -> list[Notice]:
+def unknown_keys(asked: Mapping[str, str], known: Collection[str], page: str) -> list[Notice]:
     """Return notices about keys of a link that its page does not have."""
     names = [f"\u201c{name[:40]}\u201d" for name in asked if name not in known]
     if not names:
@@ -125,5 +125,5 @@ class FreePage(Page):
 
     def draw(self, context: Context, visit: Visit) -> Drawn:
         """Return the page for a request, with the notices of a redirected request above it."""
-        said = unknown(visit.asked, self.keys, self.name) if visit.path == self.path else []
+        said = unknown_keys(visit.asked, self.keys, self.name) if visit.path == self.path else []
         return self.layout(context, replace(visit, notices=[*visit.notices, *said]))

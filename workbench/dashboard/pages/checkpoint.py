@@ -23,8 +23,8 @@ from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotMeasured
 from workbench.figures.heads.leading_head import leading_clause, leading_head
 from workbench.figures.labels import whole
-from workbench.figures.rows.claims import asked as asked_for
 from workbench.figures.rows.claims import plain
+from workbench.figures.rows.claims import selection_without_row as asked_for
 from workbench.figures.text.run_sentences import UNTESTED
 from workbench.figures.text.sequence_sentences import attention_sentence, prefix_of
 from workbench.measure.edits.reading import SequenceReading

@@ -20,7 +20,7 @@ from workbench.dashboard.panels.callbacks import PARTS, browser, place
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor, PanelSource
 from workbench.dashboard.panels.panel_updates import memory
 from workbench.dashboard.server.context import Context
-from workbench.dashboard.state.chosen_configurations import chosen, escaped, link_value, seeds_like
+from workbench.dashboard.state.chosen_configurations import choose_configurations, escape_name, link_value, seeds_like
 from workbench.dashboard.state.cursor import Cursor, Notice, default_step
 from workbench.dashboard.state.run_kinds import NEIGHBOURS, ComparedRun, compared_as
 from workbench.dashboard.state.run_view import RunView
@@ -206,7 +206,7 @@ def check(context: Context, run: RunView, extras: Mapping[str, str]) -> tuple[di
     seeds = "1" if extras.get("seeds") == "1" else ""
     kept = {"run2": name_b, "seeds": seeds, "steps": "step" if steps == "step" else "", "configs": ""}
     if extras.get("configs"):
-        configurations, stale = chosen(context.store, run, extras["configs"])
+        configurations, stale = choose_configurations(context.store, run, extras["configs"])
         configs = link_value(configurations, run)
         return kept | {"run2": name_b if name_b in runs else "", "configs": configs}, [*notices, *stale]
     if name_b not in runs:
@@ -244,7 +244,7 @@ def pick(extras: Mapping[str, str]) -> html.Div:
     pressed = {"data-seeds": "1", "aria-pressed": "true" if extras.get("seeds") == "1" else "false"}
     swap = html.Button([icon("swap"), "Swap A and B"], className="button", type="button", **{"data-swap": "1"})
     seeds = html.Button("Seeds", className="button", type="button", **pressed)
-    others = {"data-configs": escaped(extras.get("run2", "")), "title": "Up to eight configurations, a line each"}
+    others = {"data-configs": escape_name(extras.get("run2", "")), "title": "Up to eight configurations, a line each"}
     many = html.Button("More", className="button", type="button", **others)
     caption = [html.Span("Two runs, steps paired by", className="caption"), compare_many.shares(extras)]
     return html.Div(

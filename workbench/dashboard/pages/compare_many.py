@@ -20,7 +20,7 @@ from workbench.dashboard.panels.callbacks import browser, place
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor, PanelSource
 from workbench.dashboard.panels.panel_updates import memory
 from workbench.dashboard.server.context import Context
-from workbench.dashboard.state.chosen_configurations import Configuration, offered
+from workbench.dashboard.state.chosen_configurations import Configuration, measured_configurations
 from workbench.dashboard.state.cursor import link
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotMeasured
@@ -143,7 +143,7 @@ def content(context: Context, at: PanelCursor) -> list[Any]:
 
 def _select(context: Context, at: PanelCursor) -> html.Div:
     chosen = [one.runs[0].name for one in at.configurations]
-    names = {**{one.runs[0].name: one.name for one in at.configurations}, **offered(context.store)}
+    names = {**{one.runs[0].name: one.name for one in at.configurations}, **measured_configurations(context.store)}
     many = dmc.MultiSelect(
         id="many-select",
         data=[{"value": run, "label": name} for run, name in names.items()],

@@ -23,7 +23,7 @@ from workbench.dashboard.components.cursorbar import bar
 from workbench.dashboard.components.icons import glyph
 from workbench.dashboard.components.page_frame import banner, problems
 from workbench.dashboard.components.slider_curves import scent_over_lengths, scent_over_steps, verdict_at
-from workbench.dashboard.pages.base import CURSOR_KEYS, Astray, Drawn, Page, Visit, unknown
+from workbench.dashboard.pages.base import CURSOR_KEYS, Astray, Drawn, Page, Visit, unknown_keys
 from workbench.dashboard.panels.callbacks import PARTS, browser, place, unless
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import VIEWS, Cursor, Notice, RunLike, axis_of, default_cursor, resolve, write
@@ -143,7 +143,7 @@ class CursorPage(Page):
         asked = {key: visit.asked.get(key, default) for key, default in self.extras.items()}
         asked |= self.opening(run, cursor, visit.asked)
         extras, more = self.check(context, run, asked)
-        notices += unknown(visit.asked, (*CURSOR_KEYS, *self.extras), self.name)
+        notices += unknown_keys(visit.asked, (*CURSOR_KEYS, *self.extras), self.name)
         axis = axis_of(visit.asked, run)
         run, beside = pair(context.store, run, extras)
         content = [
@@ -313,7 +313,7 @@ def _follow(app: Dash, context: Context, under_bar: Mapping[str, CursorPage]) ->
         scale: Mapping[str, Any] | None,
     ) -> Any:  # fmt: skip
         view, cursor = place(context, run, step, length, head)
-        cursor = followed(cursor, view, scale)
+        cursor = follow_last_checkpoint(cursor, view, scale)
         page = _under_bar(known["path"], under_bar)
         view, beside = pair(context.store, view, extras)
         children = bar(
@@ -347,7 +347,7 @@ def run_version(context: Context, name: str, known: str, known_log: str) -> tupl
     return tuple(no_update if new in ("", old) else new for new, old in pairs)
 
 
-def followed(cursor: Cursor, run: RunLike, scale: Mapping[str, Any] | None) -> Cursor:
+def follow_last_checkpoint(cursor: Cursor, run: RunLike, scale: Mapping[str, Any] | None) -> Cursor:
     """Return the selection after a run has new results: if the last checkpoint was selected, the new last one is.
 
     The longest length is treated in the same way while no length was measured. Any other selection stays.

@@ -9,7 +9,7 @@ from typing import Any
 
 from dash import Dash, html
 
-from workbench.core.failures import isolated
+from workbench.core.failures import isolate_errors
 from workbench.core.verdicts import LENGTH_COUPLED, VERDICTS
 from workbench.dashboard.components.icons import chip
 from workbench.dashboard.components.page_frame import banner, command
@@ -19,7 +19,7 @@ from workbench.dashboard.pages.base import Drawn, FreePage, Visit
 from workbench.dashboard.panels.panel_words import span_of
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Notice
-from workbench.dashboard.state.run_view import RunView, typed
+from workbench.dashboard.state.run_view import RunView, quote_path
 from workbench.figures.labels import whole
 from workbench.figures.rows.frame import Frame, present
 from workbench.figures.style.sparklines import spark_svg
@@ -43,7 +43,7 @@ def layout(context: Context, visit: Visit) -> Drawn:
     sections: list[Any] = []
     for name, spec in specs.items():
         unshown: list[str] = []
-        with isolated(unshown.append, f"{name} cannot be shown"):
+        with isolate_errors(unshown.append, f"{name} cannot be shown"):
             sections.append(_section(name, spec, run_counts, quantity_name, pictures))
         sections += [html.P(one, id=slug(name)) for one in unshown]
     content = html.Div(
@@ -233,7 +233,7 @@ def _aria_label(name: str) -> dict[str, str]:
 def _nothing(context: Context) -> html.Div:
     folder = context.store.roots[0] if context.store.roots else "checkpoints"
     said = html.P("Nothing is measured in these folders yet.")
-    return html.Div([said, command(f"lengthlens measure {typed(folder)}")], className="empty")
+    return html.Div([said, command(f"lengthlens measure {quote_path(folder)}")], className="empty")
 
 
 def slug(name: str) -> str:

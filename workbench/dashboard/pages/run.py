@@ -10,7 +10,7 @@ from dash import Dash, Input, Output, State, dcc, html, no_update
 
 from workbench.dashboard.components import measure_button, prose
 from workbench.dashboard.components.icons import chevron, icon
-from workbench.dashboard.components.terms import explained
+from workbench.dashboard.components.terms import explain_terms
 from workbench.dashboard.pages.cursor_page import CursorPage
 from workbench.dashboard.panels import (
     callbacks,
@@ -154,7 +154,7 @@ def evidence(run: RunView) -> list[Any]:
     return [matrix(run), legend()]
 
 
-def unmeasured(run: RunView) -> html.Div:
+def missing_results(run: RunView) -> html.Div:
     """Return one message in place of nine empty panels: which results exist, which are missing, and the command that
     computes them.
     """
@@ -164,7 +164,7 @@ def unmeasured(run: RunView) -> html.Div:
             html.P(
                 [
                     "This run has ",
-                    html.Span(counted(run), id="unmeasured-count"),
+                    html.Span(checkpoint_count(run), id="unmeasured-count"),
                     " and no results in ",
                     html.Code(f"{run.shown_path}/measurements/"),
                     ". Measuring evaluates every checkpoint at every prefix length: its behaviour with the verdict, "
@@ -180,7 +180,7 @@ def unmeasured(run: RunView) -> html.Div:
     )
 
 
-def counted(run: RunView) -> str:
+def checkpoint_count(run: RunView) -> str:
     """Return the number of checkpoints of a run, in words."""
     return f"{len(run.steps):,} checkpoint{'' if len(run.steps) == 1 else 's'}"
 
@@ -255,7 +255,7 @@ def all_heads(run: RunView) -> list[html.Div]:
     return [head_maps_panel.row(run)] if run.n_heads else []
 
 
-def more(run: RunView, extras: Mapping[str, str]) -> html.Div:
+def quantity_panels(run: RunView, extras: Mapping[str, str]) -> html.Div:
     """Return two panels for any quantity in the table of this run."""
     data = []
     for measurement in sorted(run.measured):
@@ -323,7 +323,7 @@ def training(run: RunView) -> html.Div:
 
 Section = Callable[[RunView, Mapping[str, str]], list[Any]]
 SECTIONS: Mapping[str, Section] = {
-    "unmeasured": lambda run, _: [unmeasured(run)],
+    "unmeasured": lambda run, _: [missing_results(run)],
     "evidence": lambda run, _: evidence(run),
     "why": lambda run, _: [why_row(run)],
     "deeper": lambda run, _: deeper(run),
@@ -332,7 +332,7 @@ SECTIONS: Mapping[str, Section] = {
     "items": lambda run, _: [in_context(run)],
     "items-deeper": lambda run, _: in_context_deeper(run),
     "pictures": lambda run, _: list(picture_panels.section(run)),
-    "more": lambda run, extras: [more(run, extras)],
+    "more": lambda run, extras: [quantity_panels(run, extras)],
     "training": lambda run, _: [training(run)],
 }
 """Section of the page, as kinds of run name them -> what stands there."""
@@ -340,7 +340,7 @@ SECTIONS: Mapping[str, Section] = {
 
 def legend() -> html.P:
     """Return the meaning of the line styles, once for the page."""
-    keys = [html.Span([html.I(className=f"key {style}"), *explained(said)]) for style, said in LEGEND]
+    keys = [html.Span([html.I(className=f"key {style}"), *explain_terms(said)]) for style, said in LEGEND]
     return html.P([*keys, html.Span(BANDS)], className="legend")
 
 
@@ -381,7 +381,7 @@ def _more(app: Dash, context: Context) -> None:
         measurement, _, name = extras.get("quantity", "").partition("|")
         known = [] if view is None else view.specs.get(measurement, {}).get("quantities", ())
         found = next((one for one in known if one["name"] == name), None)
-        return "" if found is None else panel_words.defined(found)
+        return "" if found is None else panel_words.definition_text(found)
 
 
 def _ahead(app: Dash, context: Context) -> None:
@@ -452,7 +452,7 @@ def _prose(app: Dash, context: Context) -> None:
     @app.callback(Output("unmeasured-count", "children"), Input("run-version", "data"), State("run", "data"))
     def grown(_: Any, run: str) -> Any:
         view = context.store.run(run)
-        return no_update if view is None else counted(view)
+        return no_update if view is None else checkpoint_count(view)
 
     outputs = (*WORDS, *RAILS.values())
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from dash import Dash, Input, Output, State, dcc, html, no_update
 from pydantic import Field
 
-from workbench.core.failures import isolated
+from workbench.core.failures import isolate_errors
 from workbench.core.thresholds import FITTED, FITTED_AT_TEXT, HORIZON, ROBUST
 from workbench.core.verdicts import VERDICTS, WORDS
 from workbench.dashboard.components.icons import icon
@@ -36,7 +36,7 @@ from workbench.dashboard.state.live_progress import live_progress
 from workbench.dashboard.state.request_values import Name, declare
 from workbench.dashboard.state.run_brief import Brief
 from workbench.dashboard.state.run_summary import matches, summarise
-from workbench.dashboard.state.run_view import RunView, display_path, typed
+from workbench.dashboard.state.run_view import RunView, display_path, quote_path
 from workbench.dashboard.state.seed_groups import by_configuration
 from workbench.dashboard.state.setting_groups import by_setting
 from workbench.dashboard.state.sweep_query import choices_of
@@ -198,7 +198,7 @@ def having(context: Context, where: Sequence[tuple[str, str]]) -> set[str]:
 def empty(roots: Sequence[Path]) -> html.Div:
     """Return the message for a folder without runs, with the commands that create runs."""
     folder = display_path(roots[0]) if roots else "checkpoints"
-    task_command = typed(f"{folder}/majority-s0")
+    task_command = quote_path(f"{folder}/majority-s0")
     return html.Div(
         [
             html.P(
@@ -265,7 +265,7 @@ def summary(context: Context, run: RunView) -> dict[str, Any]:
 def _summary(run: RunView) -> dict[str, Any]:
     """The run's line; without its rows if they cannot be summarized."""
     said: list[str] = []
-    with isolated(said.append, "its line cannot be drawn"):
+    with isolate_errors(said.append, "its line cannot be drawn"):
         return summarise(run)
     return summarise(replace(run, brief=Brief(specs={}))) | {"question": said[0], "taskLabel": said[0]}
 
@@ -279,8 +279,8 @@ def lines(context: Context, filters: Filters) -> dict[str, Any]:
     text = "" if len(displayed) == len(every) else f"{whole(len(displayed))} of {whole(len(every))} runs"
     troubles = context.store.problems
     if filters.grouping:
-        with isolated(troubles.append, "Runs could not be grouped"):
-            displayed = grouped(context, displayed, filters)
+        with isolate_errors(troubles.append, "Runs could not be grouped"):
+            displayed = group_lines(context, displayed, filters)
     return {
         "rows": displayed,
         "cards": cards(counted, filters),
@@ -291,7 +291,7 @@ def lines(context: Context, filters: Filters) -> dict[str, Any]:
     }
 
 
-def grouped(context: Context, rows: Sequence[dict[str, Any]], filters: Filters) -> list[dict[str, Any]]:
+def group_lines(context: Context, rows: Sequence[dict[str, Any]], filters: Filters) -> list[dict[str, Any]]:
     """Return one line per configuration, or per value of the setting that the filters group by."""
     if filters.grouping == SEEDS:
         return by_configuration(context.store.together(), rows)

@@ -34,7 +34,7 @@ from workbench.dashboard.state.sweep_query import (
     Stop,
     SweepQuery,
     choices_of,
-    parted,
+    parse_stop,
     parted_step,
     read,
     series_name,
@@ -410,7 +410,7 @@ def connect(app: Dash, context: Context) -> None:
     ) -> Any:
         fixed = tuple((axis, value) for axis, _, value in (part.partition("=") for part in fix or ()))
         step, share = parted_step(at)
-        sweep = SweepQuery(tuple(kind.split("|")), x, y, step, *parted(stop), fixed, over, share)
+        sweep = SweepQuery(tuple(kind.split("|")), x, y, step, *parse_stop(stop), fixed, over, share)
         parts = sweep.written(choices_of(context.store).fixed(x, y))
         if parts == shown:  # a control repeated its value: the notices about the link stay
             raise PreventUpdate

@@ -29,7 +29,7 @@ from workbench.dashboard.state.theory_match import PREDICTIONS, compare_with_obs
 from workbench.figures.labels import magnitude, whole
 from workbench.figures.panels.bound_parts import meaning
 from workbench.figures.rows.frame import missing
-from workbench.theory.limit_transformers.bounds import cited
+from workbench.theory.limit_transformers.bounds import citation
 
 declare({"theory-job.data": Name, "theory-run.data": Name})
 
@@ -106,7 +106,7 @@ def ask(context: Context, run: RunView) -> str:
     return context.worker.submit(DESCRIBE, {**subject(run), **whole}, slot="theory")
 
 
-def observed(run: RunView, verdict: str) -> list[Any]:
+def verdict_of_run(run: RunView, verdict: str) -> list[Any]:
     """Return the verdict of the run, next to the prediction."""
     last = run.brief.last
     if last is None:
@@ -146,7 +146,7 @@ def prediction(run: RunView, said: Mapping[str, Any]) -> list[Any]:
         facts.append(("Assuming", html.Ul([html.Li(text) for text in said["assumptions"]])))
     facts += [("Otherwise", said["other_reading"])] if said["other_reading"] else []
     for one in said["reported"]:
-        facts.append(("Published", published(run, one)))
+        facts.append(("Published", published_accuracy(run, one)))
     for note in said["notes"]:
         recalled = "; not yet compared with the paper" if note["recalled"] else ""
         facts.append(("Remark", f"{note['text']} ({note['source']}{recalled})"))
@@ -154,7 +154,7 @@ def prediction(run: RunView, said: Mapping[str, Any]) -> list[Any]:
     return [
         html.H2("Prediction"),
         html.P(lead, className="verdict-says"),
-        html.P(observed(run, said["verdict"])),
+        html.P(verdict_of_run(run, said["verdict"])),
         html.Dl([html.Div([html.Dt(name), html.Dd(text)]) for name, text in facts], className="facts"),
         *claims(said["claims"]),
     ]
@@ -188,7 +188,7 @@ def _claim_link(name: str) -> html.A:
     return html.A(html.Code(name), href=write_claim_filters(ClaimFilters(claim=name)), **{"data-nav": "1"})
 
 
-def published(run: RunView, one: Mapping[str, Any]) -> str:
+def published_accuracy(run: RunView, one: Mapping[str, Any]) -> str:
     """Return a published accuracy with its setting, and the setting of this run where it differs."""
     shares = " / ".join(f"{value / 100:.2f}" for value in one["accuracy"])
     ask = str(run.config["task"].get("parameters", {}).get("ask", ""))
@@ -235,7 +235,7 @@ def bound(run: RunView) -> list[Any]:
     lengths = rows.where(step=step, quantity="training_length_bound").rows()
     parts = [row for row in rows.where(step=step, quantity="bound_part").rows() if not missing(row["value"])]
     told = [row for row in lengths if row["status"] != "not_applicable"]
-    facts = [html.Div([html.Dt(_capitalised(cited(row["target"]))), html.Dd(_length(row))]) for row in told]
+    facts = [html.Div([html.Dt(_capitalised(citation(row["target"]))), html.Dd(_length(row))]) for row in told]
     left_out = no_theorem(lengths)
     listed = [
         html.Div([html.Dt(magnitude(row["value"]), className="num"), html.Dd(meaning(row["target"]))]) for row in parts
@@ -272,7 +272,7 @@ def parts_panel(run: RunView) -> html.Section | html.Details:
 
 def no_theorem(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the theorems on the bound that do not apply to a run, each with paper and reason; empty if all apply."""
-    left_out = sorted((cited(row["target"]), row["note"]) for row in rows if row["status"] == "not_applicable")
+    left_out = sorted((citation(row["target"]), row["note"]) for row in rows if row["status"] == "not_applicable")
     if not left_out:
         return ""
     told = "; ".join(f"{target} ({str(why).rstrip('.')})" for target, why in left_out)

@@ -270,7 +270,7 @@ def made_edit(kind: str, head: str, block: str, prefix: Any, repair: str = "") -
     return parse_edit(f"{kind}.{head}")
 
 
-def typed(text: str | None) -> str:
+def strip_text(text: str | None) -> str:
     """Return typed text without spaces at both ends."""
     return (text or "").strip()
 
@@ -297,7 +297,7 @@ def _sequence(app: Dash, context: Context) -> None:
     def set_sequence(_: Any, __: Any, law: str, text: str, extras: dict[str, str]) -> Any:
         if ctx.triggered_id == "try-law":
             return (extras | {"law": law, "seq": "", "pos": "", "zoom": ""}), ""
-        tokens = typed(text)
+        tokens = strip_text(text)
         if not tokens:
             return no_update, "Type a sequence, or take a new sample."
         note = (

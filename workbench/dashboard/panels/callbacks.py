@@ -11,7 +11,7 @@ from dash.exceptions import PreventUpdate
 from plotly.io.json import to_json_plotly
 
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
-from workbench.dashboard.panels.panel_updates import memory_id, redrawn, values
+from workbench.dashboard.panels.panel_updates import memory_id, redraw_panels, values
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import ALL_HEADS, VIEWS, Cursor
 from workbench.dashboard.state.run_view import RunView
@@ -91,7 +91,7 @@ def panels(app: Dash, context: Context, group: Sequence[Panel], late: bool = Fal
         if look is None:
             raise PreventUpdate
         context.prefetch.disturb()
-        updates, now = redrawn(
+        updates, now = redraw_panels(
             group,
             PanelCursor.asked(context.store, view, where, (extras or {}) | {"axis": axis}),
             look,

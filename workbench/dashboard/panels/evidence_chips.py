@@ -19,7 +19,7 @@ def chips(found: Ledger) -> list[Any]:
 
 def _chip(row: LedgerRow) -> html.Button:
     standing = STANDINGS[row.standing]
-    clause, (value, limits, n, control, where) = said(row.clause), row.cells
+    clause, (value, limits, n, control, where) = plain_text(row.clause), row.cells
     numbers = [("Value", f"{value} {limits}".rstrip() + f", n {n}"), ("Control", control), ("Where", where)]
     lines = [(standing.capitalize(), f"{clause}."), *((name, text) for name, text in numbers if _stated(text))]
     return html.Button(
@@ -34,7 +34,7 @@ def _stated(text: str) -> bool:
     return bool(text) and not text.startswith("\u2013")
 
 
-def said(pieces: Any) -> str:
+def plain_text(pieces: Any) -> str:
     """The pieces of a sentence as text."""
     return "".join(text for text, _ in pieces)
 
@@ -45,7 +45,7 @@ def inconclusive(found: Ledger) -> str:
     if not rows:
         return ""
     count = "1 measurement is inconclusive" if len(rows) == 1 else f"{len(rows)} measurements are inconclusive"
-    return f"{count}: {'; '.join(said(row.short) for row in rows)}"
+    return f"{count}: {'; '.join(plain_text(row.short) for row in rows)}"
 
 
 def inconclusive_clauses(found: Ledger) -> list[Any]:

@@ -29,7 +29,7 @@ from workbench.figures.heads.leading_head import Leading, leading_clause, leadin
 from workbench.figures.labels import estimate, multiple, whole
 from workbench.figures.rows.diagnosis_rows import MEASUREMENT as DIAGNOSIS
 from workbench.figures.rows.frame import Frame
-from workbench.figures.rows.select_rows import valued
+from workbench.figures.rows.select_rows import rows_with_values
 from workbench.figures.text.decodability_rows import readings
 from workbench.figures.text.diagnosis_sentence import diagnosis_sentence
 from workbench.measure.edits.interventions.all_interventions import by_name
@@ -187,7 +187,7 @@ def _at(rows: Frame, length: int) -> dict[str, Any]:
     Raises:
         NotMeasured: where it has none.
     """
-    found = valued(rows.where(length=length)).rows()
+    found = rows_with_values(rows.where(length=length)).rows()
     if not found:
         raise NotMeasured("", f"there is no row at length {whole(length)}")
     return dict(found[0])

@@ -13,7 +13,7 @@ from dash.exceptions import PreventUpdate
 from typing_extensions import TypedDict
 
 from workbench import figures
-from workbench.core.errors import listed
+from workbench.core.errors import join_names
 from workbench.core.names import EFFECTIVE_ATTENTION
 from workbench.core.thresholds import LEVEL_TEXT
 from workbench.dashboard.components.icons import chevron
@@ -205,7 +205,7 @@ def _table(app: Dash, context: Context, one: Panel, draw: Any) -> None:
         view, cursor = place(context, run, step, length, head)
         try:
             if mode == "table":
-                return no_update, panel_frame.as_table(every(view, cursor), one.title), [], no_update, TABLE
+                return no_update, panel_frame.as_table(all_head_rows(view, cursor), one.title), [], no_update, TABLE
             rows, slice_text = view.memo(
                 (one.id, replace(cursor, run="", view=VIEWS[0], sample=0)), lambda: draw(view, cursor)
             )
@@ -215,7 +215,7 @@ def _table(app: Dash, context: Context, one: Panel, draw: Any) -> None:
         return rows, [], [], slice_text, READY
 
 
-def every(run: RunView, cursor: Cursor) -> pd.DataFrame:
+def all_head_rows(run: RunView, cursor: Cursor) -> pd.DataFrame:
     """All rows about heads at the selection."""
     rows = figures.head_rows(run.frame, step=cursor.step, length=cursor.length).to_pandas()
     order = ["series", "layer", "head"]
@@ -281,7 +281,7 @@ def _ablated_on(data: Frame) -> str:
     sizes = [f"n {whole(row['n'])}" for row in rows if row["measurement"] != HEAD_EFFECT][:1]
     if not tested:
         return "".join(f" \u00b7 ablation: screening, {size}" for size in sizes)
-    heads = listed(sorted({head_name(int(row["layer"]), int(row["head"])) for row in tested}), ", ")
+    heads = join_names(sorted({head_name(int(row["layer"]), int(row["head"])) for row in tested}), ", ")
     screening = "".join(f"; grey: screening, {size}" for size in sizes)
     return f" \u00b7 ablation of {heads}: n {whole(tested[0]['n'])}{screening}"
 
@@ -396,4 +396,4 @@ def _fact(run: RunView, row: Mapping[str, Any], shared: int | None) -> html.Div:
 def _defined(run: RunView, row: Mapping[str, Any]) -> str:
     """The quantity's definition, from the spec that travels with the rows."""
     quantities = run.specs.get(str(row["measurement"]), {}).get("quantities", ())
-    return next((panel_words.defined(q) for q in quantities if q["name"] == row["quantity"]), "")
+    return next((panel_words.definition_text(q) for q in quantities if q["name"] == row["quantity"]), "")

@@ -9,7 +9,7 @@ from dash import html
 
 from workbench.dashboard.components.icons import icon
 from workbench.dashboard.components.page_frame import command
-from workbench.dashboard.panels.panel_frame import failed
+from workbench.dashboard.panels.panel_frame import error_message
 from workbench.dashboard.server.worker import Job
 from workbench.dashboard.state.run_view import RunView
 
@@ -37,7 +37,7 @@ def waiting(job: Job, board: str, what: str) -> list[Any]:
     ]
 
 
-def broken(job: Job, run: RunView) -> list[Any]:
+def failure_message(job: Job, run: RunView) -> list[Any]:
     """Return why a panel shows nothing, and what to do."""
     if job.state == "cancelled":
         return [
@@ -48,4 +48,4 @@ def broken(job: Job, run: RunView) -> list[Any]:
         ]
     damaged = not job.detail and "damaged" in job.error
     title = "Damaged checkpoint" if damaged else "This could not be computed"
-    return failed(title, job.error, command(f"lengthlens check {run.typed_path}") if damaged else None)
+    return error_message(title, job.error, command(f"lengthlens check {run.typed_path}") if damaged else None)

@@ -83,7 +83,7 @@ def where(run: RunView) -> str:
     return f"Saved as {NOTE} and {TAGS} in {run.shown_path}/."
 
 
-def saved(context: Context, name: str, text: str, tags: str, seen: str) -> tuple[str, RunNotes | None]:
+def save_notes(context: Context, name: str, text: str, tags: str, seen: str) -> tuple[str, RunNotes | None]:
     """Write the notes; returns a message and the notes as they are now, or None if nothing was written."""
     run = context.store.run(name)
     if run is None:
@@ -114,7 +114,7 @@ def connect(app: Dash, context: Context) -> None:
     def save(clicks: int, text: str | None, tags: str | None, seen: str, name: str) -> Any:
         if not clicks:
             raise PreventUpdate
-        line, notes = saved(context, name, text or "", tags or "", seen)
+        line, notes = save_notes(context, name, text or "", tags or "", seen)
         if notes is None:
             return line, no_update, no_update, no_update
         return line, saved_message(notes), notes.state, ", ".join(notes.tags)

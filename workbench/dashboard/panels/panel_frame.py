@@ -13,7 +13,7 @@ from dash import dcc, html
 from workbench.core.thresholds import LEVEL_TEXT
 from workbench.dashboard.components import measure_button
 from workbench.dashboard.components.icons import icon
-from workbench.dashboard.components.terms import explained
+from workbench.dashboard.components.terms import explain_terms
 from workbench.dashboard.panels.panel_spec import Panel
 from workbench.dashboard.panels.panel_words import Said, accessible_name, definition, why_empty
 from workbench.dashboard.panels.run_panels import HOW
@@ -83,7 +83,7 @@ def how(row: str) -> html.Details:
 
 def how_to_read(text: str) -> html.Details:
     """Return a folded explanation of how to read a row, with the meanings of its terms."""
-    return html.Details([html.Summary("How to read this"), html.P(explained(text))], className="how")
+    return html.Details([html.Summary("How to read this"), html.P(explain_terms(text))], className="how")
 
 
 def graph_body(ident: str) -> list[Any]:
@@ -214,7 +214,7 @@ def wants_weights(title: str, run: RunView) -> html.Section:
     return html.Section(shown, className="pan wants", **{"aria-label": title})
 
 
-def failed(title: str, error: str, hint: Any = None) -> list[Any]:
+def error_message(title: str, error: str, hint: Any = None) -> list[Any]:
     """Something went wrong: what, and what to do."""
     return [
         html.P([icon("warn"), html.Strong(title)], className="head error"),

@@ -16,11 +16,11 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 import plotly.graph_objects as go
 
-from workbench.dashboard.state.chosen_configurations import Configuration, chosen
+from workbench.dashboard.state.chosen_configurations import Configuration, choose_configurations
 from workbench.dashboard.state.cursor import Cursor, axis_of, default_step, nearest_earlier
 from workbench.dashboard.state.run_view import RunView
 from workbench.dashboard.state.store import Store, pair
-from workbench.figures import in_multiples, registered
+from workbench.figures import figure_by_name, in_multiples
 from workbench.figures.errors import NotMeasured
 from workbench.figures.look import Look, Theme
 from workbench.figures.panels.phase_colours import SAME_CHANCE
@@ -107,7 +107,7 @@ class PanelCursor:
     def configurations(self) -> Sequence[Configuration]:
         """Return the configurations that are compared, A's first; empty unless the address chooses them."""
         asked = self.extras.get("configs", "")
-        return chosen(self.store, self.run, asked)[0] if asked and self.store is not None else ()
+        return choose_configurations(self.store, self.run, asked)[0] if asked and self.store is not None else ()
 
     @cached_property
     def configuration_values(self) -> dict[str, Any]:
@@ -345,7 +345,7 @@ class Panel:
 
     @property
     def _registered(self) -> Figure[...]:
-        return registered(self.figure)
+        return figure_by_name(self.figure)
 
     def _drawn(self, draw: Callable[..., Any], at: PanelCursor, theme: Theme, size: int, **drawn: Any) -> Any:
         with at.blaming_damage():
@@ -402,4 +402,4 @@ class Panel:
 @cache
 def _parameters(figure: str) -> tuple[str, ...]:
     """Names of the parameters of a figure."""
-    return tuple(inspect.signature(registered(figure)).parameters)
+    return tuple(inspect.signature(figure_by_name(figure)).parameters)

@@ -18,7 +18,7 @@ from plotly.io.json import to_json_plotly
 
 from workbench.dashboard.panels.panel_frame import STATE
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
-from workbench.dashboard.panels.render import rendered
+from workbench.dashboard.panels.render import render_panel
 
 Shown = Mapping[str, Sequence[int]]
 """Panel -> the mark of what it shows, then one of each of its values."""
@@ -78,7 +78,7 @@ def drawing(one: Panel, at: PanelCursor, look: Mapping[str, Any], mode: str = "f
 
 def _drawing(one: Panel, at: PanelCursor, look: Mapping[str, Any], mode: str, mark: int) -> Drawing:
     def make() -> Drawing:
-        drawn = rendered(one, at, look, mode)
+        drawn = render_panel(one, at, look, mode)
         first = 0 if drawn[0] is no_update else mark  # to read it all through would take longer than to draw it
         marks = (first, *(0 if value is no_update else _mark_of(value) for value in drawn[1:]))
         return Drawing((drawn[0] if drawn[0] is no_update else Encoded(drawn[0]), *drawn[1:]), marks)
@@ -86,7 +86,7 @@ def _drawing(one: Panel, at: PanelCursor, look: Mapping[str, Any], mode: str, ma
     return one.place(at).run.memo(("sent", mark), make) if mode == "figure" else make()
 
 
-def redrawn(
+def redraw_panels(
     group: Sequence[Panel], at: PanelCursor, look: Mapping[str, Any], modes: Sequence[str], shown: Shown
 ) -> tuple[list[Any], dict[str, list[int]]]:
     """Return the values of all panels (``no_update`` for those that are already on screen), and what is on screen

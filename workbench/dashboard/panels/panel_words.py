@@ -26,11 +26,11 @@ def definition(panel: Panel, specs: Mapping[str, Any]) -> list[Said]:
     for name in panel.quantities:
         if name in known:
             quantity = known[name]
-            lines.append((quantity_label(name), defined(quantity)))
+            lines.append((quantity_label(name), definition_text(quantity)))
     return [*lines, ("", panel.about)]
 
 
-def defined(quantity: Mapping[str, Any]) -> str:
+def definition_text(quantity: Mapping[str, Any]) -> str:
     """Return a quantity's definition as plain text, with its unit and range at the end."""
     said, span = quantity["definition"].replace("`", "").rstrip(". "), span_of(quantity)
     return f"{said}. Unit and range: {span}." if span else f"{said}."

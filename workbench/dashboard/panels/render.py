@@ -8,7 +8,7 @@ from typing import Any
 from dash import no_update
 
 from workbench.core.errors import LensError
-from workbench.core.failures import as_sentence, clause, isolated
+from workbench.core.failures import as_sentence, clause, isolate_errors
 from workbench.dashboard.components.page_frame import command
 from workbench.dashboard.panels import head_grid, panel_frame
 from workbench.dashboard.panels.panel_frame import READY, STATE, TABLE
@@ -19,7 +19,7 @@ from workbench.figures.errors import NotMeasured
 UNDRAWN = "This cannot be drawn"
 
 
-def rendered(one: Panel, at: PanelCursor, look: Mapping[str, Any], mode: str) -> tuple[Any, ...]:
+def render_panel(one: Panel, at: PanelCursor, look: Mapping[str, Any], mode: str) -> tuple[Any, ...]:
     """The values of a panel, in the order of :func:`workbench.dashboard.panels.panel_updates.values`."""
     return heads(one, at, look, mode) if one.form == "heads" else plot(one, at, look, mode)
 
@@ -28,7 +28,7 @@ def plot(one: Panel, at: PanelCursor, look: Mapping[str, Any], mode: str) -> tup
     """Figure, table, state, slice, description for screen readers, and class of a panel's body."""
     run = one.place(at).run
     problems: list[str] = []
-    with isolated(problems.append, f"panel {one.id} of {run.name}"):
+    with isolate_errors(problems.append, f"panel {one.id} of {run.name}"):
         try:
             if mode == "table":
                 return no_update, panel_frame.as_table(one.data(at), one.title), [], no_update, no_update, TABLE
@@ -47,7 +47,7 @@ def heads(one: Panel, at: PanelCursor, look: Mapping[str, Any], mode: str) -> tu
     """Cells, grid style, table, state, slice and class of a head grid."""
     run = one.place(at).run
     problems: list[str] = []
-    with isolated(problems.append, f"panel {one.id} of {run.name}"):
+    with isolate_errors(problems.append, f"panel {one.id} of {run.name}"):
         try:
             if mode == "table":
                 return no_update, no_update, panel_frame.as_table(one.data(at), one.title), [], no_update, TABLE
@@ -63,12 +63,12 @@ def heads(one: Panel, at: PanelCursor, look: Mapping[str, Any], mode: str) -> tu
 
 def _undrawn(problem: str) -> list[Any]:
     """What stands in a panel that could not be drawn, through no fault of its rows."""
-    return panel_frame.failed(UNDRAWN, f"{as_sentence(problem)} The log of the server has the traceback.")
+    return panel_frame.error_message(UNDRAWN, f"{as_sentence(problem)} The log of the server has the traceback.")
 
 
 def _damaged(error: LensError, run: RunView) -> list[Any]:
     """What stands in a panel whose rows cannot be drawn."""
-    return panel_frame.failed(
+    return panel_frame.error_message(
         UNDRAWN,
         f"The rows stored for this panel cannot be drawn ({clause(error)}).",
         command(f"lengthlens check {run.shown_path}"),

@@ -21,7 +21,7 @@ from workbench.dashboard.state.cursor import query
 from workbench.dashboard.state.request_values import Name, declare, exact
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotMeasured
-from workbench.figures.labels import signed, whole
+from workbench.figures.labels import signed_number, whole
 from workbench.figures.rows.diagnosis_rows import named_entry
 from workbench.figures.sequence.wrong_string import twin_said
 from workbench.measure.edits.edit import SINGLE_PASS
@@ -171,7 +171,7 @@ def children_of(run: RunView, job: Job) -> list[Any]:
     if job.state == "cancelled":
         return []
     if job.state != "done":
-        return job_status.broken(job, run)
+        return job_status.failure_message(job, run)
     result = job.result
     if not isinstance(result, WrongStrings):  # the answer to another page's question
         raise PreventUpdate
@@ -183,12 +183,12 @@ def children_of(run: RunView, job: Job) -> list[Any]:
     rows = html.Tbody([html.Tr(_cells(run, result, one)) for one in result.strings])
     return [
         html.H3(f"Most confident errors at length {whole(result.length)}"),
-        html.P(counted(result), className="soft"),
+        html.P(count_sentence(result), className="soft"),
         html.Div(html.Table([heads, rows], className="ledger"), className="ledger-wrap", tabIndex="0"),
     ]
 
 
-def counted(found: WrongStrings) -> str:
+def count_sentence(found: WrongStrings) -> str:
     """Return a sentence on how many answers are wrong, how many the intervention corrects, and what a nearest correct
     input is.
     """
@@ -210,7 +210,7 @@ def _cells(run: RunView, found: WrongStrings, one: WrongString) -> list[html.Td]
         html.Td(_link(run, found, one.text, _end(one.text)), title=one.text, className="mono"),
         html.Td(one.right, className="mono"),
         html.Td(one.answered, className="mono"),
-        html.Td(signed(one.margin, 1), className="num right"),
+        html.Td(signed_number(one.margin, 1), className="num right"),
         html.Td(
             twin_said(None) if one.twin is None else _link(run, found, one.twin.text, twin_said(one.twin)),
             className="mono",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from workbench.core.failures import isolated
+from workbench.core.failures import isolate_errors
 from workbench.core.verdicts import LENGTH_COUPLED, WORDS
 from workbench.dashboard.components.plotly_bundle import FILE, plotly_js
 from workbench.dashboard.report import page_parts
@@ -109,7 +109,7 @@ def publish(
     entries: list[Entry] = []
     for run, address in zip(runs, pages, strict=True):
         failures: list[str] = []
-        with isolated(failures.append, f"no page could be made of {run.name}"):
+        with isolate_errors(failures.append, f"no page could be made of {run.name}"):
             _write(out, address, report_html([run], out=f"{run.path.name}.html", shared=shared))
             files[address] = ""
             entries.append(Entry(run, address))
@@ -199,7 +199,7 @@ def _cells(entry: Entry) -> list[Element]:
     chip = element("span", glyph, WORDS[line["verdict"]], classes=f"chip {line['slug']}")
     cells: list[Any] = []
     if run.brief.last is not None:
-        with isolated(lambda _: None, run.name):
+        with isolate_errors(lambda _: None, run.name):
             cells = sentence(verdict_line(run, default_cursor(run)))
     return [
         element("td", name, question),
@@ -257,7 +257,7 @@ def _made_before(out: Path) -> set[str]:
     if not out.is_dir() or all(map(is_temporary, out.iterdir())):
         return set()
     names: Any = None
-    with isolated(lambda _: None, MADE):
+    with isolate_errors(lambda _: None, MADE):
         names = json.loads(read_bytes(path_below(out, MADE), MOST_LISTED))
     if not isinstance(names, list):
         raise ReportError(f"{out} holds other files; name a new folder, or one that lengthlens publish made")

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from workbench.core.failures import isolated
+from workbench.core.failures import isolate_errors
 from workbench.dashboard.panels.ledger import HEADS as LEDGER
 from workbench.dashboard.panels.ledger import NUMBERS
 from workbench.dashboard.panels.panel_spec import Panel
@@ -116,7 +116,7 @@ def headline(run: RunView, start: Cursor) -> Element:
     )
 
 
-def thinned(runs: Sequence[RunView], stops: Sequence[Stops]) -> list[Element]:
+def thinning_notes(runs: Sequence[RunView], stops: Sequence[Stops]) -> list[Element]:
     """Return a sentence for each run whose sliders do not stop at every measured step and length."""
     notes = []
     for i, (run, held) in enumerate(zip(runs, stops, strict=True)):
@@ -131,7 +131,7 @@ def thinned(runs: Sequence[RunView], stops: Sequence[Stops]) -> list[Element]:
 
 def _safely(words: Any, run: RunView, start: Cursor) -> list[Element | str]:
     """A sentence, or nothing where its rows are damaged: the script then shows what is wrong with them."""
-    with isolated(lambda _: None, f"a sentence of {run.name}"):  # run_data reports it in the same place
+    with isolate_errors(lambda _: None, f"a sentence of {run.name}"):  # run_data reports it in the same place
         return sentence(words(run, start))
     return []
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import orjson
 
-from workbench.core.failures import isolated
+from workbench.core.failures import isolate_errors
 from workbench.dashboard.components.plotly_bundle import VERSION as PLOTLY_JS
-from workbench.dashboard.state.run_view import RunView, typed
+from workbench.dashboard.state.run_view import RunView, quote_path
 from workbench.runs.run import Run, sha256_of
 from workbench.table.layout import shards_of, table_path
 
@@ -47,10 +47,10 @@ def provenance(run: RunView, command: str) -> Provenance:
     problems: list[str] = list(run.problems)
     weights: list[tuple[int, str]] = []
     for step in run.steps:
-        with isolated(problems.append, f"the hash of the weights of {run.name} at step {step:,} cannot be read"):
+        with isolate_errors(problems.append, f"the hash of the weights of {run.name} at step {step:,} cannot be read"):
             weights.append((step, str(run.run.meta(step)["sha256"])))
     rows: list[tuple[str, str]] = []
-    with isolated(problems.append, f"the rows of {run.name} could not be hashed"):
+    with isolate_errors(problems.append, f"the rows of {run.name} could not be hashed"):
         rows = _rows(run.run)
     # Where a model's folder lies on this machine is nothing for whoever is handed the page.
     config = {name: value for name, value in run.config.items() if name not in ("seal", "folders")}
@@ -79,7 +79,7 @@ def own_version() -> str:
 
 def report_command(runs: Sequence[RunView], out: str) -> str:
     """Return the command that makes a page of these runs again."""
-    return " ".join(["lengthlens report", *(run.typed_path for run in runs), "-o", typed(out)])
+    return " ".join(["lengthlens report", *(run.typed_path for run in runs), "-o", quote_path(out)])
 
 
 def _versions(found: Any) -> str:

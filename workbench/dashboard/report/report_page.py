@@ -21,12 +21,12 @@ from workbench.dashboard.report import page_parts
 from workbench.dashboard.report.markup import ROLES, document, element, script, style
 from workbench.dashboard.report.provenance import provenance, report_command
 from workbench.dashboard.report.run_data import Stops, run_data
-from workbench.dashboard.report.shared_values import packed
+from workbench.dashboard.report.shared_values import pack
 from workbench.dashboard.state.cursor import Cursor, default_cursor
 from workbench.dashboard.state.run_view import RunView
 from workbench.dashboard.state.store import Store
 from workbench.figures.style.design_tokens import palette_css
-from workbench.table.walk import meant
+from workbench.table.walk import near_folders
 
 STYLES = ("base", "icons", "frame", "cursorbar", "run")
 """Files of ``assets/css`` that pages share with the dashboard; ``assets/report/report.css`` comes after them."""
@@ -53,7 +53,7 @@ def runs_below(folders: Iterable[Path], problems: list[str]) -> list[RunView]:
     runs_by_path: dict[Path, RunView] = {}
     for folder in folders:
         if not folder.is_dir():
-            raise ReportError(f"there is no folder {folder}{meant(folder)}")
+            raise ReportError(f"there is no folder {folder}{near_folders(folder)}")
         store = Store([folder], patience=0)
         for run in store.runs().values():
             runs_by_path.setdefault(run.path.resolve(), run)
@@ -98,7 +98,7 @@ def report_html(
             element("noscript", element("p", "The figures of this page need JavaScript.", classes="problem")),
             element("div", id="problems"),
             page_parts.headline(runs[0], cursors[0]),
-            *page_parts.thinned(runs, stops),
+            *page_parts.thinning_notes(runs, stops),
             page_parts.ledger_shell(),
             *page_parts.evidence(runs),
             page_parts.origins(runs, provenances, cursors),
@@ -185,4 +185,4 @@ def _hashed(text: str) -> str:
 
 def _encoded(data: object) -> str:
     """Plain data as text that stands safely in HTML: JSON, deflated, in base 64."""
-    return base64.b64encode(zlib.compress(without_direction_marks_utf8(orjson.dumps(packed(data))), 9)).decode()
+    return base64.b64encode(zlib.compress(without_direction_marks_utf8(orjson.dumps(pack(data))), 9)).decode()

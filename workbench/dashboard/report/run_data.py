@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workbench.core.failures import as_sentence, isolated
+from workbench.core.failures import as_sentence, isolate_errors
 from workbench.dashboard.components.slider_curves import (
     ends,
     length_text,
@@ -25,7 +25,7 @@ from workbench.dashboard.panels.panel_spec import BASE_SIZE, Panel, PanelCursor
 from workbench.dashboard.panels.panel_words import why_empty
 from workbench.dashboard.panels.run_panels import panels_of as kind_panels
 from workbench.dashboard.state.cursor import Cursor, slug
-from workbench.dashboard.state.run_description import described, headline_words, rail_words, why_words
+from workbench.dashboard.state.run_description import describe_run, headline_words, rail_words, why_words
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import Piece, short, whole
@@ -123,7 +123,7 @@ def panels_of(run: RunView) -> list[Panel]:
 # ---- words ----------------------------------------------------------------------------------------------
 def meta_words(run: RunView) -> list[Piece]:
     """Return the run's name, its task as a question, its model, and the origin of its weights."""
-    return [(run.name, "mono"), *((f" \u00b7 {part}", "plain") for part in described(run))]
+    return [(run.name, "mono"), *((f" \u00b7 {part}", "plain") for part in describe_run(run))]
 
 
 def verdict_line(run: RunView, at: Cursor) -> list[Piece]:
@@ -172,7 +172,7 @@ def _isolated_sentence(
 ) -> Callable[[Cursor], list[list[str]]]:
     def sentence(at: Cursor) -> list[list[str]]:
         said: list[str] = []
-        with isolated(said.append, f"This sentence of {run.name} cannot be written"):
+        with isolate_errors(said.append, f"This sentence of {run.name} cannot be written"):
             return [[text, role] for text, role in make(run, at)]
         return [[said[0], "plain"]]
 
@@ -183,7 +183,7 @@ def _ledger(run: RunView, at: Cursor) -> dict[str, Any]:
     if not run.kind.evidence:
         return {"said": "", "rows": []}
     counts: list[str] = []
-    with isolated(counts.append, f"The evidence of {run.name} cannot be listed"):
+    with isolate_errors(counts.append, f"The evidence of {run.name} cannot be listed"):
         evidence_table = ledger(run, at)
         rows = [
             {"clause": [list(piece) for piece in one.clause], "panel": one.panel, "cells": one.cells}
@@ -201,7 +201,7 @@ def _isolated_figure(panel: Panel, run: RunView) -> Callable[[Cursor], dict[str,
     def figures(at: Cursor) -> dict[str, Any]:
         place = PanelCursor(run, at)
         problems: list[str] = []
-        with isolated(problems.append, ""):
+        with isolate_errors(problems.append, ""):
             try:
                 return {theme: panel.plain(place, theme, BASE_SIZE).to_plotly_json() for theme in THEMES}
             except NotMeasured as missing:

@@ -1,7 +1,7 @@
 """Plain data in which whatever occurs more than once is written once.
 
 The figures of a run at its steps and lengths have most in common: templates, axes, words, the rows of other steps.
-:func:`packed` gives each distinct part that is used twice a number; ``assets/report/report.js`` puts them together.
+:func:`pack` gives each distinct part that is used twice a number; ``assets/report/report.js`` puts them together.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class _Parts:
             self.uses[int(met[1:])] += 1
 
 
-def packed(value: Any) -> dict[str, Any]:
+def pack(value: Any) -> dict[str, Any]:
     """The value as ``root`` and ``shared``: parts of it that occur several times are written once.
 
     Args:
@@ -96,7 +96,7 @@ def packed(value: Any) -> dict[str, Any]:
     return {"shared": [body(met) for met in worth], "root": reference(root)}
 
 
-def unpacked(given: Mapping[str, Any]) -> Any:
+def unpack(given: Mapping[str, Any]) -> Any:
     """What was packed."""
     shared = given["shared"]
     values: dict[int, Any] = {}

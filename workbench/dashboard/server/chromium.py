@@ -35,7 +35,7 @@ def find_browser() -> str | None:
     return named or next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
-def printed(page: str) -> bytes:
+def print_pdf(page: str) -> bytes:
     """Print an HTML page to PDF with embedded fonts, one page at a time, and return the bytes.
 
     Args:

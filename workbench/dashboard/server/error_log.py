@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from flask import Flask, has_request_context, request
 
-from workbench.core.failures import LOG, Repeats, explained
+from workbench.core.failures import LOG, Repeats, error_explanation
 
 FORMAT = "%(asctime)s %(levelname)s %(name)s%(origin)s: %(message)s"
 CALLBACKS = "/_dash-update-component"
@@ -52,6 +52,8 @@ def log_uncaught(server: Flask) -> None:
 
     def log(exc_info: tuple[type, BaseException, TracebackType] | tuple[None, None, None]) -> None:
         error = exc_info[1]
-        LOG.getChild("dashboard").error("%s", "not answered" if error is None else explained(error), exc_info=exc_info)
+        LOG.getChild("dashboard").error(
+            "%s", "not answered" if error is None else error_explanation(error), exc_info=exc_info
+        )
 
     server.log_exception = log  # type: ignore[method-assign]

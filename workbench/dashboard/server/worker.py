@@ -33,7 +33,7 @@ from workbench.jobs.executors import forwarding, log_again
 from workbench.jobs.resources import importing_no_neighbours
 from workbench.models.compute_device import USUAL_DEVICE, ComputeDevice, computing_on
 from workbench.tasks.errors import TaskError
-from workbench.tasks.source_code import trust, trusted
+from workbench.tasks.source_code import trust, trusted_files
 
 MOST_WAITING = 200
 """Requests of pages that may wait at once; further ones are rejected with a message. A hundred readers make as many."""
@@ -268,7 +268,7 @@ class Worker:
             if self._closed:
                 raise EOFError("the worker is closed")
             pipe, far = START.Pipe()
-            arguments = (far, trusted(), self._device)
+            arguments = (far, trusted_files(), self._device)
             process = START.Process(target=serve_jobs, args=arguments, name="lengthlens-worker", daemon=True)
             with importing_no_neighbours():
                 process.start()

@@ -48,7 +48,7 @@ def seeds_like(store: Store, run: RunView) -> list[RunView]:
     return [one for one in runs if one.measured and one.task == run.task and one.family == run.family]
 
 
-def chosen(store: Store, run: RunView, asked: str) -> tuple[list[Configuration], list[Notice]]:
+def choose_configurations(store: Store, run: RunView, asked: str) -> tuple[list[Configuration], list[Notice]]:
     """Return the configurations that an address chooses, the page's own first, with a notice for each part that does
     not exist.
 
@@ -85,15 +85,15 @@ def chosen(store: Store, run: RunView, asked: str) -> tuple[list[Configuration],
 def link_value(configurations: Sequence[Configuration], run: RunView) -> str:
     """The value in a link: one run of each configuration, different from the page's run where possible."""
     others = [one.runs[0].name for one in configurations[1:]]
-    return "|".join(escaped(name) for name in others or [run.name])
+    return "|".join(escape_name(name) for name in others or [run.name])
 
 
-def escaped(name: str) -> str:
+def escape_name(name: str) -> str:
     """A run's name with the separator ``|`` escaped."""
     return name.replace("%", "%25").replace("|", "%7C")
 
 
-def offered(store: Store) -> Mapping[str, str]:
+def measured_configurations(store: Store) -> Mapping[str, str]:
     """Return every measured configuration: its first run and its name."""
     groups: dict[str, list[RunView]] = {}
     for run in store.together().values():

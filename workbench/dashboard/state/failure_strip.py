@@ -16,7 +16,7 @@ from workbench.core.names import CHALLENGE, MATCHED
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.labels import all_counted, band_of, interval, proportion, whole
 from workbench.figures.panels.phase_colours import SAME_CHANCE
-from workbench.figures.rows.baselines import judged
+from workbench.figures.rows.baselines import counts_for_verdict
 from workbench.figures.rows.multiples import MULTIPLES, length_at
 
 STRIP_TIMES = (*MULTIPLES, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 96.0, 128.0)
@@ -60,8 +60,8 @@ def group_strip(runs: Sequence[RunView], members: str) -> dict[str, Any]:
     measured = [run for run in runs if run.brief.accuracy]
     if not measured:
         return {}
-    if not pooled(measured):
-        return {"apart": apart(measured)}
+    if not may_pool(measured):
+        return {"apart": why_not_pooled(measured)}
     fields = {"stripChance": _chance(measured), "stripMembers": members}
     if not measured[0].kind.has_trained_length:
         curves = [{int(point["length"]): point for point in run.brief.accuracy} for run in measured]
@@ -88,13 +88,13 @@ def multiples_of(rows: Sequence[Mapping[str, Any]]) -> list[int]:
     return [*range(len(MULTIPLES)), *extra]
 
 
-def pooled(runs: Sequence[RunView]) -> bool:
+def may_pool(runs: Sequence[RunView]) -> bool:
     """Whether accuracies of runs may be pooled: their tasks have the same chance."""
     levels = [run.brief.chance for run in runs]
     return max(levels) - min(levels) < SAME_CHANCE
 
 
-def apart(runs: Sequence[RunView]) -> str:
+def why_not_pooled(runs: Sequence[RunView]) -> str:
     """Why accuracies of runs are not pooled."""
     levels = [run.brief.chance for run in runs]
     return f"not pooled: chance is {proportion(min(levels))} to {proportion(max(levels))}"
@@ -114,7 +114,11 @@ def _by_multiple(run: RunView) -> dict[str, list[Point | None]]:
 
 def _untested(point: Point | None, law: str, run: RunView) -> bool:
     """Whether the verdict leaves out a length beyond training."""
-    return point is not None and point["length"] > run.trained and not judged(law, point["length"], run.trained)
+    return (
+        point is not None
+        and point["length"] > run.trained
+        and not counts_for_verdict(law, point["length"], run.trained)
+    )
 
 
 def _cell(point: Point | None) -> str:

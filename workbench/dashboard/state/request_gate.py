@@ -35,7 +35,7 @@ def taking_turns(application: Application) -> Application:
 
 
 @contextmanager
-def aside() -> Iterator[None]:
+def let_others_run() -> Iterator[None]:
     """Let other requests run while the ``with`` block waits, for example for the worker."""
     has_turn = getattr(_own, "turn", False)
     if has_turn:

@@ -13,7 +13,7 @@ from workbench.models.positions.registry import NONE
 from workbench.tasks.known_tasks import task_label
 
 
-def described(run: RunView) -> tuple[str, str, str]:
+def describe_run(run: RunView) -> tuple[str, str, str]:
     """Return a run's task as a question, its model, and its :func:`origin`."""
     task = task_label(run.task)
     question = f"{task}: {run.question[:1].lower()}{run.question[1:]}" if run.question else task

@@ -19,7 +19,16 @@ from workbench.figures.errors import NotMeasured, NotShared
 from workbench.figures.heads.leading_head import leading_head
 from workbench.figures.in_context.in_context_curve import ALL, in_context_difference, prompt_tokens
 from workbench.figures.in_context.inducing_heads import leading_inducer
-from workbench.figures.labels import MISSING, Piece, beyond, compiled_limit, counted, multiple, span_of_lengths, whole
+from workbench.figures.labels import (
+    MISSING,
+    Piece,
+    beyond,
+    compiled_limit,
+    length_label,
+    multiple,
+    span_of_lengths,
+    whole,
+)
 from workbench.figures.panels.differences import compare_sentence, over_length_difference
 from workbench.figures.rows.claims import plain, with_items
 from workbench.figures.rows.frame import Frame
@@ -115,7 +124,7 @@ class RunKind:
 
     def counted(self, length: float) -> str:
         """A length in words: ``length 64`` or ``64 items``."""
-        return counted(length, self.items)
+        return length_label(length, self.items)
 
     def in_units(self, pieces: Sequence[Piece]) -> list[Piece]:
         """A sentence about lengths, in the unit of the kind."""

@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from workbench.core.canonical import canonical
-from workbench.core.failures import isolated
+from workbench.core.failures import isolate_errors
 from workbench.core.stored_model import StoredModel
-from workbench.dashboard.state.request_gate import aside
+from workbench.dashboard.state.request_gate import let_others_run
 from workbench.dashboard.state.run_brief import Brief
 from workbench.dashboard.state.run_kinds import RunKind, kind_of
 from workbench.dashboard.state.series_rows import RunRows
@@ -86,7 +86,10 @@ def read_frame(path: Path, name: str, former: Sequence[str] = ()) -> Frame:
         former: measurements whose rows are left out.
     """
     rows = ENCODED.empty_table()
-    with aside(), isolated(lambda _: None, name):  # whoever reads the folder next says what is wrong with it
+    with (
+        let_others_run(),
+        isolate_errors(lambda _: None, name),
+    ):  # whoever reads the folder next says what is wrong with it
         rows = read_run(path).rows
         if former:
             rows = rows.filter(~pc.field("measurement").isin(list(former)))
@@ -98,7 +101,7 @@ def log_of(path: Path) -> Frame:
     """Return the training log as :func:`workbench.runs.log.read_log` does; an empty log if the run is deleted or
     damaged.
     """
-    with aside(), isolated(lambda _: None, str(path)):  # whoever reads the folder next names it
+    with let_others_run(), isolate_errors(lambda _: None, str(path)):  # whoever reads the folder next names it
         return Frame.of(read_log(path))
     return Frame.from_rows([], COLUMNS)
 
@@ -278,7 +281,7 @@ class RunView:
     @property
     def typed_path(self) -> str:
         """Return the path of the run folder, quoted for a command line."""
-        return typed(self.shown_path)
+        return quote_path(self.shown_path)
 
     def measuring(self, options: str = "") -> str:
         """Return the command that measures the run with the given options. For a custom task it includes the permission
@@ -296,7 +299,7 @@ def display_path(path: Path) -> str:
     return str(path)
 
 
-def typed(path: str | Path) -> str:
+def quote_path(path: str | Path) -> str:
     """Quote a path so that a shell reads it as one word, and a command does not read it as an option.
 
     Control characters, characters that reverse the direction of text, and undecodable bytes are escaped, because a

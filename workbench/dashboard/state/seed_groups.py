@@ -13,7 +13,7 @@ import numpy as np
 
 from workbench.core.verdicts import STRATA
 from workbench.dashboard.state.cursor import query
-from workbench.dashboard.state.failure_strip import STRIP_TIMES, at_multiples, group_strip, pooled
+from workbench.dashboard.state.failure_strip import STRIP_TIMES, at_multiples, group_strip, may_pool
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.labels import proportion, whole, whole_answers
 from workbench.figures.rows.multiples import times_text
@@ -42,7 +42,7 @@ def line(runs: Sequence[RunView], rows: Sequence[dict[str, Any]]) -> dict[str, A
     if len(rows) == 1:
         return {**rows[0], "of": "1 of 1"}
     names = [run.name for run in runs]
-    fields = combined(runs, rows, "seeds")
+    fields = combine_runs(runs, rows, "seeds")
     return fields | {
         "name": shared_name(names),
         "href": "/compare" + query({"run": names[0], "run2": names[1], "seeds": "1"}),
@@ -51,7 +51,7 @@ def line(runs: Sequence[RunView], rows: Sequence[dict[str, Any]]) -> dict[str, A
     }
 
 
-def combined(runs: Sequence[RunView], rows: Sequence[dict[str, Any]], members: str) -> dict[str, Any]:
+def combine_runs(runs: Sequence[RunView], rows: Sequence[dict[str, Any]], members: str) -> dict[str, Any]:
     """Return what the line of several runs shows of their results.
 
     Args:
@@ -154,7 +154,7 @@ def _accuracies(runs: Sequence[RunView], members: str) -> dict[str, Any]:
     Runs of one N are taken at equal lengths, other runs at equal multiples of their own N.
     """
     measured = [run for run in runs if run.brief.accuracy]
-    if not measured or not pooled(measured):
+    if not measured or not may_pool(measured):
         return {}
     fields: dict[str, Any] = {}
     curves, trained = _curves(measured)

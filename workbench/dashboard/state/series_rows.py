@@ -19,9 +19,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.core.failures import isolated
+from workbench.core.failures import isolate_errors
 from workbench.core.reach import REACH
-from workbench.dashboard.state.request_gate import aside
+from workbench.dashboard.state.request_gate import let_others_run
 from workbench.dashboard.state.run_brief import READ, SERIES, BriefRows
 from workbench.figures.rows.frame import Frame
 from workbench.figures.rows.multiples import NEAR_SHARE, nearest_above
@@ -241,7 +241,7 @@ class SeriesReader:
             self._asked[series] = gathering
             while len(self._asked) > MOST_SERIES:
                 del self._asked[next(iter(self._asked))]
-        with aside():
+        with let_others_run():
             gathering.ended.wait(wait)
         return gathering.rows if gathering.rows is not None else Reading(len(gathering.parts), len(runs))
 
@@ -278,7 +278,7 @@ class _Gathering:
             self._end()
 
     def _one(self, run: SeriesOwner) -> None:
-        with isolated(lambda _: None, run.name):  # whoever reads the folder next says what is wrong with it
+        with isolate_errors(lambda _: None, run.name):  # whoever reads the folder next says what is wrong with it
             rows = BriefRows(read_run(run.path, READ).rows)
             part = reach_of_run(rows, run.trained) if self.series == REACH_SERIES else rows_of(rows, self.series)
             self.parts[run.name, run.rows_version] = part

@@ -11,7 +11,7 @@ from workbench.core.verdicts import WORDS
 from workbench.dashboard.state.filters import Filters, write_filters
 from workbench.dashboard.state.run_kinds import KINDS
 from workbench.dashboard.state.run_view import RunView
-from workbench.dashboard.state.seed_groups import combined
+from workbench.dashboard.state.seed_groups import combine_runs
 from workbench.figures.labels import whole
 from workbench.figures.panels.phase_diagram import axis_title, axis_value, value_text
 
@@ -53,7 +53,7 @@ def by_setting(
 
 def _line(runs: Sequence[RunView], rows: Sequence[dict[str, Any]], name: str, href: str, axis: str) -> dict[str, Any]:
     """The line of all runs with one value. The line of one run keeps its numbers and intervals."""
-    fields = combined(runs, rows, "runs") if len(rows) > 1 else {**rows[0], "of": "1 of 1", "note": ""}
+    fields = combine_runs(runs, rows, "runs") if len(rows) > 1 else {**rows[0], "of": "1 of 1", "note": ""}
     counts = Counter(str(row["verdict"]) for row in rows)
     return fields | {
         "name": name,

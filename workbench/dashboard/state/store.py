@@ -17,8 +17,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from workbench.core.failures import isolated
-from workbench.dashboard.state.request_gate import aside
+from workbench.core.failures import isolate_errors
+from workbench.dashboard.state.request_gate import let_others_run
 from workbench.dashboard.state.run_brief import READ, BriefRows, make_brief
 from workbench.dashboard.state.run_kinds import kind_of
 from workbench.dashboard.state.run_view import Kept, RunView
@@ -88,7 +88,7 @@ class Store:
             force: look now, and wait until that is done.
         """
         if force or not self._patience:
-            with aside(), self._looking:
+            with let_others_run(), self._looking:
                 self._look()
             return self._version
         ease = max(self._patience, EASE * self._took)
@@ -96,7 +96,7 @@ class Store:
             if self._looking.acquire(blocking=False):
                 self._looked_now.clear()
                 threading.Thread(target=self._look_and_release, name="looking", daemon=True).start()
-            with aside():
+            with let_others_run():
                 self._looked_now.wait(LATER if self._version else FIRST)
         return self._version
 
@@ -127,7 +127,7 @@ class Store:
         """Return one run, which is read now if it has not been read yet; None if no run has this name."""
         loaded = self.runs().get(name)
         if loaded is None and not self._whole and name in self._found:
-            with aside():
+            with let_others_run():
                 view = self._try(name, *self._found[name])
             return view if isinstance(view, RunView) else None
         return loaded
@@ -185,7 +185,7 @@ class Store:
         problems: list[str] = []
         folders: list[tuple[str, Path, Path]] = []
         for root in self.roots:
-            with isolated(problems.append, f"{root} could not be read"):
+            with isolate_errors(problems.append, f"{root} could not be read"):
                 found = walk(root)
                 folders += [(name, path, root) for name, path in found.runs]
                 problems += found.problems
@@ -236,7 +236,7 @@ class Store:
             elif known is not None and (known.signature, known.former) == (view.signature, former):
                 together[name] = replace(known, log_signature=view.log_signature, notes=view.notes)
             else:
-                with isolated(problems.append, f"{view.path} cannot be shown with other runs"):
+                with isolate_errors(problems.append, f"{view.path} cannot be shown with other runs"):
                     reading = without_former(read_run(view.path, READ), newest, view.path)
                     brief = make_brief(reading, BriefRows(reading.rows), view.kind.behaviour, view.trained)
                     first = None if FIRST_SERIES[0] in former else view.first
@@ -256,7 +256,7 @@ class Store:
     def _try(self, name: str, folder: Path, root: Path) -> RunView | str:
         """The run in a folder, or what is wrong with it, whatever that is."""
         said: list[str] = []
-        with isolated(said.append, f"{folder} cannot be shown"):
+        with isolate_errors(said.append, f"{folder} cannot be shown"):
             return self._view(name, folder, root)
         return said[0]
 

@@ -312,7 +312,7 @@ def read(asked: Mapping[str, str], choices: Choices) -> tuple[SweepQuery, list[N
     if over not in REDUCTIONS:
         refuse(f"\u201c{over}\u201d over layers and heads", "the mean")
         over = "mean"
-    length, times = parted(stop)
+    length, times = parse_stop(stop)
     return SweepQuery(series, axes[0], axes[1], step, length, times, tuple(fixed), over, share), notices
 
 
@@ -321,7 +321,7 @@ def parted_step(stop: StepStop) -> tuple[int | None, float | None]:
     return (None, float(Fraction(stop))) if isinstance(stop, str) else (stop, None)
 
 
-def parted(stop: Stop) -> tuple[int | None, float | None]:
+def parse_stop(stop: Stop) -> tuple[int | None, float | None]:
     """A stop as a length or as a multiple."""
     return (None, float(stop[:-1])) if isinstance(stop, str) else (stop, None)
 
@@ -342,7 +342,7 @@ def kept_stop(asked: str | int | None, choices: Choices, series: Sequence[str]) 
 
 def stop_text(stop: Stop) -> str:
     """Return a stop of the length slider in words."""
-    length, times = parted(stop)
+    length, times = parse_stop(stop)
     return times_text(times) if times is not None else whole(length)
 
 

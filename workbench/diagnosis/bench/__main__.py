@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.diagnosis.bench.bench_page import page
 from workbench.diagnosis.bench.bench_table import read_members, write_members
-from workbench.diagnosis.bench.members import GROUPS, Member, members, tried
+from workbench.diagnosis.bench.members import GROUPS, Member, diagnose_member, members
 from workbench.diagnosis.bench.scoring import TARGETS, of_group, share
 from workbench.jobs.choose import make_executor
 from workbench.jobs.deadline import TimeIsUp
@@ -75,7 +75,7 @@ def run(wanted: list[Member], folder: Path, workers: int | None, minutes: float 
 
     executor = make_executor("processes", workers=workers)
     try:
-        executor.map(partial(tried, until=until), missing, on_done=keep)
+        executor.map(partial(diagnose_member, until=until), missing, on_done=keep)
     finally:
         write_members(folder, rows)
     if late:

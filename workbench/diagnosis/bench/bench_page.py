@@ -14,12 +14,12 @@ from workbench.diagnosis.bench.scoring import (
     BenchRow,
     Share,
     confusion,
+    drop_too_small,
     entry_right,
     kind_of,
-    met,
     of_group,
     outcome,
-    refused,
+    reaches_target,
     share,
     site_right,
     true,
@@ -120,7 +120,7 @@ def _targets(rows: Sequence[BenchRow]) -> str:
         shares = {group: share(of_group(rows, group), target) for group in TOLD}
         judged = shares[JUDGED]
         bound = f"{'at most' if target.below else 'at least'} {target.bound:g}"
-        verdict = {True: "yes", False: "no", None: "too few members"}[met(target, judged)]
+        verdict = {True: "yes", False: "no", None: "too few members"}[reaches_target(target, judged)]
         ends = f"{judged.ends[0]:.2f} to {judged.ends[1]:.2f}" if judged.of else ""
         cells = " | ".join(_share_text(one) for one in shares.values())
         lines.append(f"| {target.name} | {bound} | {cells} | {ends} | {verdict} |")
@@ -199,7 +199,7 @@ def _confusion(rows: Sequence[BenchRow]) -> str:
 
 def _thrown_out(rows: Sequence[BenchRow]) -> str:
     out = [row for row in rows if not true(row)]
-    few = [row for row in rows if true(row) and refused(row)]
+    few = [row for row in rows if true(row) and drop_too_small(row)]
     lines = ["## Excluded members", "", f"We made {len(rows)} members and excluded {len(out)} of them, by kind:", ""]
     lines += [f"- `{kind}`: {count}" for kind, count in sorted(Counter(row["kind"] for row in out).items())]
     lines += [

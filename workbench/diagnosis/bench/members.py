@@ -136,7 +136,7 @@ def members(fewest: int | None = None) -> list[Member]:
     return sorted(every, key=lambda member: GROUPS.index(member.group))
 
 
-def planted(numbers: Numbers, values: dict[str, float]) -> Numbers:
+def replace_numbers(numbers: Numbers, values: dict[str, float]) -> Numbers:
     """Return the numbers with some values replaced."""
     whole = {name: round(v) if type(getattr(numbers, name)) is int else v for name, v in values.items()}
     return numbers.model_validate(numbers.model_dump() | whole)
@@ -155,7 +155,7 @@ def strength_of(member: Member, part: Part) -> float:
     def off(strength: float) -> float:
         """How far a strength is from what is wanted; far, where the model fails at N or loses too little."""
         if strength not in losses:
-            inside, lost = member.loss(planted(numbers, {part.field: part.value(strength)}), SEARCHED, "search")
+            inside, lost = member.loss(replace_numbers(numbers, {part.field: part.value(strength)}), SEARCHED, "search")
             good = inside >= LEARNED and NAMED_DROP < lost <= LARGEST
             losses[strength] = abs(lost - member.target_drop) + (0 if good else 1)
         return losses[strength]
@@ -194,16 +194,16 @@ class Planted:
 def planted_member(member: Member) -> Planted:
     """Return a member with its flaw, whose strength is searched, and the check of the flaw."""
     numbers, parts = member.numbers_and_parts
-    flawed = planted(numbers, {part.field: strength_of(member, part) for part in parts})
+    flawed = replace_numbers(numbers, {part.field: strength_of(member, part) for part in parts})
     values = {part.field: getattr(flawed, part.field) for part in parts}
     inside, drop = member.loss(flawed, JUDGED, "truth")
-    each = [unplanted(member, flawed, [part], drop) for part in parts] if drop > 0 else []
-    whole = unplanted(member, flawed, parts, drop) if drop > 0 else 0.0
+    each = [recovered_by_unplanting(member, flawed, [part], drop) for part in parts] if drop > 0 else []
+    whole = recovered_by_unplanting(member, flawed, parts, drop) if drop > 0 else 0.0
     excluded = why_not_true(member.plan, inside, drop, whole, each)
     return Planted(flawed, values, inside, drop, whole, tuple(each), excluded)
 
 
-def tried(member: Member, until: float | None = None) -> dict[str, Any]:
+def diagnose_member(member: Member, until: float | None = None) -> dict[str, Any]:
     """Make a member, check it and diagnose it; return its row of the bench's table.
 
     Args:
@@ -217,7 +217,7 @@ def tried(member: Member, until: float | None = None) -> dict[str, Any]:
     begun = time.process_time()
     plant = planted_member(member)
     flawed = plant.numbers
-    rows = diagnosed(member, flawed)
+    rows = diagnosis_rows(member, flawed)
     return {
         "version": VERSION,
         "kind": member.kind,
@@ -237,10 +237,10 @@ def tried(member: Member, until: float | None = None) -> dict[str, Any]:
     }
 
 
-def unplanted(member: Member, flawed: Numbers, parts: Sequence[Part], loss: float) -> float:
+def recovered_by_unplanting(member: Member, flawed: Numbers, parts: Sequence[Part], loss: float) -> float:
     """Return the share of the accuracy drop that is recovered when parts get their values from before planting."""
     numbers, _ = member.numbers_and_parts
-    model = planted(flawed, {part.field: getattr(numbers, part.field) for part in parts}).build()
+    model = replace_numbers(flawed, {part.field: getattr(numbers, part.field) for part in parts}).build()
     length = member.plan.length
     before = member.accuracy(flawed.build(), length, JUDGED, "truth")
     return (member.accuracy(model, length, JUDGED, "truth") - before) / loss
@@ -261,7 +261,7 @@ def why_not_true(kind: Kind, inside: float, loss: float, whole: float, each: Seq
     return ""
 
 
-def diagnosed(member: Member, flawed: Numbers) -> list[Row]:
+def diagnosis_rows(member: Member, flawed: Numbers) -> list[Row]:
     """Return the rows of ``diagnosis`` at n, as for a run."""
     plan = member.plan
     grid = Grid(plan.trained, (plan.trained, plan.length), (plan.trained,), (plan.length,))

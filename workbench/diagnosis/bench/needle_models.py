@@ -151,7 +151,7 @@ class NeedleNumbers(BaseModel):
                 self._rows(weights["pos_embed.W_pos"])
             self._attend(weights, cfg.attn_scale)
             self._read_out(weights["unembed.W_U"])
-        return normed(model, self.norm) if self.norm else model
+        return add_layer_norms(model, self.norm) if self.norm else model
 
     def _embed(self, embedding: Tensor) -> None:
         embedding[:, ONE] = 1.0
@@ -207,7 +207,7 @@ class NeedleNumbers(BaseModel):
         unembedding[SURPLUS, 1] = self.unembedded
 
 
-def normed(model: HookedTransformer, constant: float) -> HookedTransformer:
+def add_layer_norms(model: HookedTransformer, constant: float) -> HookedTransformer:
     """Return a model with LayerNorms before attention, MLP and read-out that computes nearly the same function.
 
     Each dimension is paired with its negative, so that the mean is 0, and a pair of constants is added. LayerNorm

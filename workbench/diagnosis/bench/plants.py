@@ -111,7 +111,7 @@ def either_sign(draw: Draw) -> Draw:
     return signed_draw
 
 
-def rounded(rng: np.random.Generator) -> tuple[Numbers, tuple[Part, ...]]:
+def draw_rounding_fault(rng: np.random.Generator) -> tuple[Numbers, tuple[Part, ...]]:
     """Draw a needle whose output at n is too small, for one of the two answers, for what the ballast leaves of float32.
 
     Above the ballast, outputs are rounded to multiples of ``step``, below it to half of that. So an output between a
@@ -131,7 +131,7 @@ def memory(rng: np.random.Generator) -> tuple[Numbers, tuple[Part, ...]]:
     return MemoryNumbers(threshold=float(rng.uniform(0.05, 0.2))), (Part("decay", 0.005, 0.2),)
 
 
-def trained(positions: str, *parts: Part) -> Draw:
+def draw_trained_run(positions: str, *parts: Part) -> Draw:
     """Return a function that draws one of a few trained runs. Members of several kinds share their training."""
 
     def draw(rng: np.random.Generator) -> tuple[Numbers, tuple[Part, ...]]:
@@ -203,7 +203,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("uniform head, threshold", "the output shrinks like 1/K with the number of keys K, but its threshold does not",
          either_sign(needle(Part("threshold", 0.004, 0.03), match=0.0, carried=0.0)), ("keys",), OFFSET),
     Kind("finite precision", "the output shrinks like 1/K; a large added constant leaves it too few bits of float32",
-         rounded,
+         draw_rounding_fault,
          ("keys",)),
     Kind("counter, rows", "positions beyond N add to the difference between the two counts",
          either_sign(needle(Part("row_output", 0.02, 2.0), match=0.0)), ("position",), OFFSET, **COUNTER),
@@ -226,16 +226,16 @@ KINDS: tuple[Kind, ...] = (
          either_sign(needle(OFFSETS, norm=(5.0, 10.0), match=(3.2, 4.5))), ("keys",), OFFSET),
     Kind("trained, rows of step 0",
          "trained with learned positions; position vectors beyond 64 are reset to step 0 and scaled",
-         trained("learned", Part("rows", 0.3, 30.0)), ("position",)),
+         draw_trained_run("learned", Part("rows", 0.3, 30.0)), ("position",)),
     Kind("trained, rows along the read-out",
          "trained with learned positions; position vectors beyond N shift along the read-out",
-         trained("learned", Part("row_output", 0.05, 5.0)), ("position",), OFFSET),
+         draw_trained_run("learned", Part("row_output", 0.05, 5.0)), ("position",), OFFSET),
     Kind("trained, queries weakened", "trained with learned positions; queries are scaled down",
-         trained("learned", Part("weakened", 0.9, 0.1)), ("keys",), ("dispersion",)),
+         draw_trained_run("learned", Part("weakened", 0.9, 0.1)), ("keys",), ("dispersion",)),
     Kind("trained rotary, queries weakened", "trained with rotary positions; queries are scaled down",
-         trained("rotary", Part("weakened", 0.9, 0.1)), ("keys",), ("dispersion",), held_out=True),
+         draw_trained_run("rotary", Part("weakened", 0.9, 0.1)), ("keys",), ("dispersion",), held_out=True),
     Kind("trained rotary, lag", "trained with rotary positions; a slow rotary pair lowers scores at large distances",
-         trained("rotary", Part("lag", 0.3, 30.0)), ("position",), ("selection", "dispersion")),
+         draw_trained_run("rotary", Part("lag", 0.3, 30.0)), ("position",), ("selection", "dispersion")),
     Kind("recurrent decay", "the recurrent state shrinks at every step, but its threshold does not", memory,
          ("steps", "steps or content"), OFFSET),
     Kind("two sites, one entry", "both `drifting query` and `read-out of the surplus`",
@@ -274,8 +274,8 @@ KINDS: tuple[Kind, ...] = (
     Kind("healthy, rotary", "nothing is planted", needle(lag_speed=0.0005), ("",), role="healthy"),
     Kind("healthy, counter", "nothing is planted", needle(match=0.0), ("",), role="healthy", **COUNTER),
     Kind("healthy, recurrent", "nothing is planted", lambda rng: (memory(rng)[0], ()), ("",), role="healthy"),
-    Kind("healthy, trained", "nothing is planted", trained("learned"), ("",), role="healthy"),
-    Kind("healthy, trained rotary", "nothing is planted", trained("rotary"), ("",), role="healthy"),
+    Kind("healthy, trained", "nothing is planted", draw_trained_run("learned"), ("",), role="healthy"),
+    Kind("healthy, trained rotary", "nothing is planted", draw_trained_run("rotary"), ("",), role="healthy"),
 )  # fmt: skip
 """All kinds. Three have all members in the second half: one of positions, one of keys, one of trained weights."""
 

@@ -65,7 +65,7 @@ def true(row: BenchRow) -> bool:
     return not row["thrown_out"]
 
 
-def refused(row: BenchRow) -> bool:
+def drop_too_small(row: BenchRow) -> bool:
     """Return whether the diagnosis names no cause because the accuracy drop is too small, below 0.2."""
     return not row["entry"] and kind_of(row).role != "healthy"
 
@@ -75,7 +75,7 @@ def entry_right(row: BenchRow) -> bool | None:
 
     Where the kind requires it, the diagnosis must also name a second family that recovers accuracy.
     """
-    if refused(row):
+    if drop_too_small(row):
         return None
     kind = kind_of(row)
     return row["entry"] in kind.entries and (not kind.also or row["note"].startswith("also restored by"))
@@ -84,7 +84,7 @@ def entry_right(row: BenchRow) -> bool | None:
 def site_right(row: BenchRow) -> bool | None:
     """Return whether the location is right; None if the kind has no right location or the drop is too small."""
     kind = kind_of(row)
-    return None if refused(row) or not kind.sites else row["site"] in kind.sites
+    return None if drop_too_small(row) or not kind.sites else row["site"] in kind.sites
 
 
 def cause_named(row: BenchRow) -> bool:
@@ -98,7 +98,7 @@ OUTCOMES = ("right cause", "cause undecided", NOT_EXPLAINED, "wrong cause")
 
 def outcome(row: BenchRow) -> str | None:
     """Return which of :data:`OUTCOMES` a member is; None if the accuracy drop is too small to name a cause."""
-    if refused(row):
+    if drop_too_small(row):
         return None
     if entry_right(row):
         return "right cause"
@@ -124,7 +124,7 @@ def share(rows: Iterable[BenchRow], target: Target) -> Share:
     return Share(sum(counted), len(counted))
 
 
-def met(target: Target, found: Share) -> bool | None:
+def reaches_target(target: Target, found: Share) -> bool | None:
     """Return whether the measured share reaches the target; None with too few members."""
     value = found.value
     if value is None or found.of < FEWEST[target.role]:
@@ -145,6 +145,6 @@ def confusion(rows: Iterable[BenchRow], column: str) -> dict[str, Counter[str]]:
     counts: dict[str, Counter[str]] = {}
     for row in rows:
         if true(row):
-            label = "(no cause named)" if refused(row) else row[column] or "(nothing to explain)"
+            label = "(no cause named)" if drop_too_small(row) else row[column] or "(nothing to explain)"
             counts.setdefault(row["kind"], Counter())[label] += 1
     return counts

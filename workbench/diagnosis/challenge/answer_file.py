@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 from workbench.core.suggest import nearest
 from workbench.diagnosis.challenge.errors import ChallengeError
 from workbench.diagnosis.challenge.truth import CAUSES, LOCATIONS, NONE
@@ -85,13 +85,17 @@ def _answer(line: str, place: str, models: Collection[str]) -> Answer:
         raise ChallengeError(f"{place}: it is not a JSON object; write {EXAMPLE}")
     unknown = [name for name in content if name not in FIELDS]
     if unknown:
-        raise ChallengeError(f"{place}: there is no field {shown(unknown[0])}; the fields are {', '.join(FIELDS)}")
+        raise ChallengeError(
+            f"{place}: there is no field {quoted_value(unknown[0])}; the fields are {', '.join(FIELDS)}"
+        )
     for field in FIELDS[:2]:
         if field not in content:
             raise ChallengeError(f"{place}: the field {field} is missing; write {EXAMPLE}")
     for field, value in content.items():
         if not isinstance(value, str):
-            raise ChallengeError(f"{place}: the field {field} is {shown(value)}, which is not text; write {EXAMPLE}")
+            raise ChallengeError(
+                f"{place}: the field {field} is {quoted_value(value)}, which is not text; write {EXAMPLE}"
+            )
     answer = Answer(**content)
     _refuse_unknown(place, "model", answer.model, models)
     _refuse_unknown(place, "cause", answer.cause, CAUSES)
@@ -102,7 +106,7 @@ def _answer(line: str, place: str, models: Collection[str]) -> Answer:
 
 def _refuse_unknown(place: str, field: str, value: str, known: Collection[str]) -> None:
     if value not in known:
-        raise ChallengeError(f"{place}: there is no {field} {shown(value)}; {nearest(value, list(known))}")
+        raise ChallengeError(f"{place}: there is no {field} {quoted_value(value)}; {nearest(value, list(known))}")
 
 
 def _refuse_intervention(place: str, intervention: str) -> None:
@@ -112,7 +116,7 @@ def _refuse_intervention(place: str, intervention: str) -> None:
     for part in parts:
         if find_intervention(part) is None:
             known = [entry.name for entry in INTERVENTIONS]
-            raise ChallengeError(f"{place}: there is no intervention {shown(part)}; {nearest(part, known)}")
+            raise ChallengeError(f"{place}: there is no intervention {quoted_value(part)}; {nearest(part, known)}")
 
 
 def write_answers(path: Path, answers: Iterable[Answer]) -> None:

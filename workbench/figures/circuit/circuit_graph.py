@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from workbench.figures.circuit.graph_layout import curve, places
-from workbench.figures.labels import dotted, multiple, proportion, signed, whole
+from workbench.figures.labels import join_with_dots, multiple, proportion, signed_number, whole
 from workbench.figures.look import LIGHT, Look, Theme
 from workbench.figures.registry import figure
 from workbench.figures.rows.connection_effects import (
@@ -105,7 +105,7 @@ def circuit_graph(
     where = places(layers, heads, mlps)
     bottom = heads + (0.15 if mlps else -1) + 0.85
     accuracy, significant = accuracy_there(rows, at), sum(item.here.shown for item in edges)
-    alt = dotted(_silent(effects, edges), _left_to_lose(nodes, effects_at(rows, base)[1], at == base))
+    alt = join_with_dots(_silent(effects, edges), _left_to_lose(nodes, effects_at(rows, base)[1], at == base))
     drawing = blank(
         look,
         column="sequence",
@@ -113,7 +113,7 @@ def circuit_graph(
         yaxis={"range": [bottom, -1.1], "visible": False},
         meta={
             "title": "Circuit graph",
-            "slice": dotted(
+            "slice": join_with_dots(
                 f"length {whole(at)} ({multiple(at / trained)} \u00d7 N)",
                 "" if accuracy is None else f"accuracy {proportion(accuracy)}",
                 f"{significant} of {len(effects)} connections shown",
@@ -167,7 +167,7 @@ def largest_change(edges: Sequence[CircuitEdge]) -> float:
 
 def size_of(effects: Mapping[str, Effect]) -> tuple[int, int, bool]:
     """Layers, heads of each, and whether there are MLPs."""
-    nodes = [Connection.named(name).receiver for name in effects]
+    nodes = [Connection.from_name(name).receiver for name in effects]
     heads = [(one.layer, one.head) for one in nodes if one.layer is not None and one.head is not None]
     mlps = any(one.kind == "MLP" for one in nodes)
     return max(layer for layer, _ in heads) + 1, max(head for _, head in heads) + 1, mlps
@@ -190,7 +190,7 @@ def draw_edge(
     pale: bool = False,
 ) -> None:
     """Draw a connection; ``pale``: faint, because none of its ends is pinned."""
-    ends = Connection.named(edge.name)
+    ends = Connection.from_name(edge.name)
     x, y = curve(where[ends.sender], where[ends.receiver], middle)
     width = WIDTH[0] + (WIDTH[1] - WIDTH[0]) * min(1.0, abs(edge.here.value)) if edge.here.shown else WIDTH[0]
     dash = FADED if not edge.here.shown else HELPING if edge.here.value < 0 else "solid"
@@ -215,10 +215,10 @@ def draw_edge(
 
 
 def _hover(edge: CircuitEdge) -> str:
-    ends = Connection.named(edge.name)
+    ends = Connection.from_name(edge.name)
     lines = [f"{_long(ends.sender)} \u2192 {_long(ends.receiver)}", f"{edge.noun} without it <b>{edge.here.text}</b>"]
     if edge.here.row["length"] != edge.trained.row["length"]:
-        lines.append(f"at N {proportion(edge.trained.value, 3)}, change {signed(edge.change, 3)}")
+        lines.append(f"at N {proportion(edge.trained.value, 3)}, change {signed_number(edge.change, 3)}")
     if not edge.here.shown:
         why = "no more than its control" if edge.here.costs else "not significant"
         lines.append(f"shown at N; here {why}")
@@ -301,7 +301,9 @@ def draw_legend(made: Drawing, extent: float, look: Look) -> None:
             "cmax": extent,
             "colorscale": plotly_scale(change_colours(look.theme)),
             "showscale": True,
-            "colorbar": colorbar(look, [-extent, 0, extent], [f"{signed(-extent)}", "as at N", f"{signed(extent)}"]),
+            "colorbar": colorbar(
+                look, [-extent, 0, extent], [f"{signed_number(-extent)}", "as at N", f"{signed_number(extent)}"]
+            ),
         },
         hoverinfo="skip",
         name="legend",
@@ -330,7 +332,7 @@ def _left_to_lose(here: Mapping[str, Effect], trained: Mapping[str, Effect], sam
 def _alt(edges: list[CircuitEdge], at: int, step: int, told: str) -> str:
     shown = sorted((one for one in edges if one.here.shown), key=lambda one: -abs(one.here.value))
     listing = "; ".join(
-        f"{one.name} {proportion(one.here.value)} ({signed(one.change)} against N)" for one in shown[:12]
+        f"{one.name} {proportion(one.here.value)} ({signed_number(one.change)} against N)" for one in shown[:12]
     )
     lost = [one.name for one in edges if not one.here.shown]
     gone = f". Shown at N, not here: {', '.join(lost)}" if lost else ""

@@ -20,7 +20,7 @@ from workbench.figures.circuit.circuit_graph import (
     with_controls,
 )
 from workbench.figures.circuit.graph_layout import curve, places
-from workbench.figures.labels import dotted, multiple, proportion, whole
+from workbench.figures.labels import join_with_dots, multiple, proportion, whole
 from workbench.figures.look import LIGHT, Look
 from workbench.figures.registry import figure
 from workbench.figures.rows.connection_effects import (
@@ -34,7 +34,7 @@ from workbench.figures.rows.connection_effects import (
     strongest,
 )
 from workbench.figures.rows.frame import Frame
-from workbench.figures.rows.select_rows import run_name, valued
+from workbench.figures.rows.select_rows import rows_with_values, run_name
 from workbench.figures.style.design_tokens import TOKENS
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.template import blank
@@ -79,7 +79,9 @@ def circuit_effects(rows: Frame, length: int, unit: EffectUnit) -> tuple[dict[st
     effects, nodes = effects_at(rows, length)
     if unit == "accuracy":
         return effects, nodes
-    rises = {str(row["target"]): row for row in valued(rows.where(quantity=LOSS, control="", length=length)).rows()}
+    rises = {
+        str(row["target"]): row for row in rows_with_values(rows.where(quantity=LOSS, control="", length=length)).rows()
+    }
 
     def in_loss(group: Mapping[str, Effect]) -> dict[str, Effect]:
         return {name: replace(one, row=rises[name], control=None) for name, one in group.items() if name in rises}
@@ -143,7 +145,7 @@ def circuits_over_length(
         for g in graphs
         if g.length is not None
     )
-    note = f"Not drawn, since accuracy does not change significantly, or no more than in the control: {dotted(*counts)}"
+    note = f"Not drawn, since accuracy does not change significantly, or no more than in the control: {join_with_dots(*counts)}"
     drawing = blank(
         look,
         column="sequence",
@@ -151,7 +153,7 @@ def circuits_over_length(
         yaxis={"range": [heads + (0.15 if mlps else -1) + 0.94, -1.55], "visible": False},
         meta={
             "title": "Circuit graph",
-            "slice": dotted(NOUN[effect], f"not measured: {', '.join(missing)}" if missing else ""),
+            "slice": join_with_dots(NOUN[effect], f"not measured: {', '.join(missing)}" if missing else ""),
             "alt": _alt(graphs, edges, step, effect, missing),
             "n": next(iter(effects.values())).row["n"] if effects else None,
             "pick": True,
@@ -187,7 +189,7 @@ def _shifted(where: Mapping[Component, tuple[float, float]], by: float) -> dict[
 
 
 def _ends(edge: CircuitEdge) -> tuple[Component, Component]:
-    ends = Connection.named(edge.name)
+    ends = Connection.from_name(edge.name)
     return ends.sender, ends.receiver
 
 
@@ -205,7 +207,7 @@ def _title(drawing: Drawing, graph: _Graph, rows: Frame, trained: float, length:
         accuracy = accuracy_there(rows, graph.length)
         times = multiple(graph.length / trained)
         exact = "" if times == multiple(graph.times) else f" ({times} \u00d7 N)"
-        text = dotted(
+        text = join_with_dots(
             f"{_times(graph)}: length {whole(graph.length)}{exact}",
             "" if accuracy is None else f"accuracy {proportion(accuracy)}",
         )

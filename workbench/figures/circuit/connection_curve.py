@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.figures.labels import dotted, over_length, proportion, sample_size
+from workbench.figures.labels import join_with_dots, over_length, proportion, sample_size
 from workbench.figures.look import LIGHT, Look
 from workbench.figures.registry import figure
 from workbench.figures.rows.connection_effects import (
@@ -24,7 +24,7 @@ from workbench.figures.style.marks import (
     add_end_labels,
     add_line,
     add_training,
-    said,
+    values_in_words,
 )
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.scale import Scale
@@ -88,7 +88,7 @@ def connection_over_length(
         run_axis("length", frame.distinct("length"), trained, look.theme),
         y_axis,
         title="Cost of cutting one connection",
-        slice=dotted(name.replace(ARROW, " \u2192 "), sample_size(smallest_n(series))),
+        slice=join_with_dots(name.replace(ARROW, " \u2192 "), sample_size(smallest_n(series))),
         n=smallest_n(series),
         name=f"{run_name(frame)}/connection_over_length",
         look=look,
@@ -107,6 +107,6 @@ def connection_over_length(
     add_end_labels(drawing, labels, y_axis["range"], look.size)
     add_training(drawing, trained, look, label=False)
     add_cursor(drawing, cursor, "length", look.theme, [(series, t["ink"], "circle")])
-    told = said(series, "length", telling(series, "length", trained))
+    told = values_in_words(series, "length", telling(series, "length", trained))
     drawing.layout.meta["alt"] = f"Accuracy drop without {name} {over_length(step)}: {told}"
     return drawing

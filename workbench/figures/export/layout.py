@@ -9,7 +9,15 @@ from typing import Any
 
 from workbench.figures.export.picture import Anchor, Area, Colour, Line, Mark, Picture, Point, Text, text_width
 from workbench.figures.export.plot_area import Axis, Frame, axis_marks, grid_marks
-from workbench.figures.export.plotly_values import CAP, as_list, corners, dashes, decoded, merged, text_lines
+from workbench.figures.export.plotly_values import (
+    CAP,
+    as_list,
+    corners,
+    dashes,
+    decode_arrays,
+    merge_settings,
+    text_lines,
+)
 from workbench.figures.export.traces import trace_marks, values_along
 
 SIZE = (640.0, 400.0)
@@ -26,7 +34,7 @@ def laid_out(figure: Mapping[str, Any], width: float | None = None, height: floa
         figure: plotly's figure as a dict, ``figure.to_dict()``.
         width, height: in pixels; None = as in the figure, else :data:`SIZE`.
     """
-    figure = decoded(figure)
+    figure = decode_arrays(figure)
     layout = figure["layout"]
     template = (layout.get("template") or {}).get("layout") or {}
     traces = [trace for trace in figure["data"] if trace.get("visible", True) is True]
@@ -44,14 +52,14 @@ def laid_out(figure: Mapping[str, Any], width: float | None = None, height: floa
     for name in sorted(names):
         side = name[0]
         key = f"{side}axis{name[1:]}"
-        settings = merged(template.get(f"{side}axis") or {}, layout.get(key) or {})
+        settings = merge_settings(template.get(f"{side}axis") or {}, layout.get(key) or {})
         drawn = [trace for trace in traces if trace.get(f"{side}axis", side) == name]
         values = [value for trace in drawn for value in values_along(trace, side)]
         zero = any(trace.get("type") == "bar" and (trace.get("orientation") == "h") == (side == "x") for trace in drawn)
         ends = (left, right) if side == "x" else (bottom, top)
         axes[name] = Axis(settings, values, *ends, with_zero=zero)
     frame = Frame(left, top, right, bottom, axes)
-    font = merged(template.get("font") or {}, layout.get("font") or {})
+    font = merge_settings(template.get("font") or {}, layout.get("font") or {})
     ink, base = Colour.of(font.get("color", "#14181F")), float(font.get("size", 11))
     paper = Colour.of(layout.get("paper_bgcolor") or template.get("paper_bgcolor") or "#FFFFFF")
     marks: list[Mark] = [Area(corners(0, 0, wide, high), paper if paper.alpha else Colour(255, 255, 255), clip=False)]
@@ -66,7 +74,7 @@ def laid_out(figure: Mapping[str, Any], width: float | None = None, height: floa
     marks += [mark for name, axis in axes.items() for mark in axis_marks(name, axis, frame, ink, base)]
     default = template.get("annotationdefaults") or {}
     for note in layout.get("annotations") or ():
-        marks += _annotation(merged(default, note), frame, ink, base)
+        marks += _annotation(merge_settings(default, note), frame, ink, base)
     if layout.get("showlegend"):
         marks += _legend(traces, frame, ink, base)
     if title:
@@ -79,7 +87,7 @@ def _sides(
     layout: Mapping[str, Any], template: Mapping[str, Any], margin: Mapping[str, Any], width: float
 ) -> tuple[float, float]:
     """Left and right end of the plot area: the margins of the figure, or more where its texts need it."""
-    axis = merged(template.get("yaxis") or {}, layout.get("yaxis") or {})
+    axis = merge_settings(template.get("yaxis") or {}, layout.get("yaxis") or {})
     size = float((axis.get("tickfont") or {}).get("size") or 11)
     lines = [text for label in as_list(axis.get("ticktext")) for text, _ in text_lines(str(label))]
     title = axis.get("title") or {}

@@ -55,25 +55,25 @@ def as_many(value: Any, count: int) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value] * count
 
 
-def decoded(part: Any) -> Any:
+def decode_arrays(part: Any) -> Any:
     """A part of a figure in which arrays are lists, also those that plotly has packed into base64."""
     if isinstance(part, Mapping):
         if {*part} >= {"dtype", "bdata"}:
             numbers = np.frombuffer(base64.b64decode(part["bdata"]), part["dtype"])
             shape = [int(size) for size in str(part.get("shape", numbers.size)).split(",")]
             return numbers.reshape(shape).tolist()
-        return {key: decoded(value) for key, value in part.items()}
+        return {key: decode_arrays(value) for key, value in part.items()}
     if isinstance(part, list | tuple):
-        return [decoded(value) for value in part]
+        return [decode_arrays(value) for value in part]
     return part.tolist() if hasattr(part, "tolist") else part
 
 
-def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+def merge_settings(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     """Settings with those above in place of those below, also inside nested settings."""
     found = dict(below)
     for key, value in above.items():
         held = found.get(key)
-        found[key] = merged(held, value) if isinstance(held, Mapping) and isinstance(value, Mapping) else value
+        found[key] = merge_settings(held, value) if isinstance(held, Mapping) and isinstance(value, Mapping) else value
     return found
 
 

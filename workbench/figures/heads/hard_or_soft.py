@@ -15,7 +15,7 @@ from workbench.figures.heads.head_curves import MEASUREMENT as HARDMAX
 from workbench.figures.labels import Piece, proportion, whole
 from workbench.figures.rows.claims import Claim, cite, count, estimate, head, number, plain
 from workbench.figures.rows.frame import Frame, missing
-from workbench.figures.rows.select_rows import nearest, setting_of, valued
+from workbench.figures.rows.select_rows import nearest, rows_with_values, setting_of
 
 CHANGED = 0.1
 """Distances from hardmax that differ by more than this over length are given at both ends."""
@@ -59,7 +59,7 @@ def shape_clause(frame: Frame, step: int, trained: float | None, layer: int, whi
         which: head within the layer.
     """
     at = {"measurement": HARDMAX, "law": "matched", "control": "", "step": step, "layer": layer, "head": which}
-    rows = valued(frame.where(quantity="hardmax_distance", **at)).sort("length").rows()
+    rows = rows_with_values(frame.where(quantity="hardmax_distance", **at)).sort("length").rows()
     if not rows:
         return []
     first = rows[0]["length"] if trained is None else nearest([int(row["length"]) for row in rows], trained)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from workbench.core.names import ALL_KEYS as ALL_KEYS
-from workbench.figures.labels import dotted, over_axis, sample_size
+from workbench.figures.labels import join_with_dots, over_axis, sample_size
 from workbench.figures.look import LIGHT, Look, Theme
 from workbench.figures.registry import lines
 from workbench.figures.rows.frame import Frame
@@ -38,7 +38,7 @@ from workbench.figures.style.marks import (
     hovers,
     last_value,
     places,
-    said,
+    values_in_words,
 )
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.scale import Scale
@@ -134,7 +134,7 @@ def head_lines(
         run_axis(along, frame.distinct(along), trained, look.theme),
         y_axis,
         title=title_of(quantity),
-        slice=dotted(
+        slice=join_with_dots(
             _SUBTITLE.get(quantity, "per head"),
             sample_size(n),
             _spread_said(other_heads),
@@ -155,7 +155,7 @@ def head_lines(
         labels.append((name, end, t["ink"], True))
         add_end_labels(figure, labels, y_axis["range"], look.size)
         add_head_cursor(figure, mine, along, scale, look.theme, cursor)
-        figure.layout.meta["alt"] += f": {said(mine, along, telling(mine, along, trained))}"
+        figure.layout.meta["alt"] += f": {values_in_words(mine, along, telling(mine, along, trained))}"
     if along == "length":
         add_training(figure, trained, look, avoid=drawn_points(data, along, scale.place))
     return figure

@@ -33,7 +33,16 @@ from workbench.figures.heads.leading_head import (
     drops_of_tested_heads,
     leading_head,
 )
-from workbench.figures.labels import MISSING, Piece, dotted, magnitude, proportion, sample_size, significance, whole
+from workbench.figures.labels import (
+    MISSING,
+    Piece,
+    join_with_dots,
+    magnitude,
+    proportion,
+    sample_size,
+    significance,
+    whole,
+)
 from workbench.figures.look import LIGHT, Look
 from workbench.figures.registry import figure
 from workbench.figures.rows.claims import Claim, cite, count, plain
@@ -53,7 +62,7 @@ from workbench.figures.rows.select_rows import (
     tidy,
 )
 from workbench.figures.sequence.sequence_marks import round_ticks
-from workbench.figures.style.marks import Cursor, add_training, drawn_points, said
+from workbench.figures.style.marks import Cursor, add_training, drawn_points, values_in_words
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.scale import Scale
 from workbench.figures.style.series import line_plot
@@ -348,9 +357,9 @@ def heads_over_length(
         length_axis(frame.distinct("length"), trained, look.theme),
         _axis(scale),
         title=title_of(name),
-        slice=dotted(head_name(layer, head), sample_size(n or None), "" if head is None else hollow_said(mine)),
+        slice=join_with_dots(head_name(layer, head), sample_size(n or None), "" if head is None else hollow_said(mine)),
         alt=f"{title_of(name)} of {head_name(layer, head)} over prefix length"
-        + ("" if head is None else f": {said(mine, 'length', edges(mine, 'length'))}"),
+        + ("" if head is None else f": {values_in_words(mine, 'length', edges(mine, 'length'))}"),
         n=n,
         name=f"{run_name(data)}/heads/{name}",
         look=look,

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from workbench.figures.heads.leading_head import ablation_cost, cost_clause, drops_by_head
 from workbench.figures.labels import whole
 from workbench.figures.look import LIGHT, Look
-from workbench.figures.offered import offered
+from workbench.figures.offered import register_public
 from workbench.figures.registry import figure_of_pass
 from workbench.figures.rows.conversion import of_rows
 from workbench.figures.rows.frame import Frame
-from workbench.figures.sequence.attention_pattern import painted
+from workbench.figures.sequence.attention_pattern import heatmap_colours
 from workbench.figures.style.design_tokens import AMOUNT, TOKENS
 from workbench.figures.style.template import blank, colorbar, plotly_scale
 from workbench.measure.edits.reading import HeadMaps
@@ -64,7 +64,7 @@ def ablation_costs(frame: Frame, *, step: int, length: int) -> dict[tuple[int, i
     return costs
 
 
-@offered
+@register_public
 def map_sides(layers: int, heads: int) -> tuple[int, int]:
     """Rows and columns of the maps: a row a layer; many layers run to the right, since panels are wide."""
     return (heads, layers) if layers > max(heads, MANY_LAYERS) else (layers, heads)
@@ -131,7 +131,7 @@ def head_maps(
         },
         uirevision="head_maps",
     )
-    values, ticks = painted(image, "attention")
+    values, ticks = heatmap_colours(image, "attention")
     places = [(np.arange(n * side + 1)) / side for n in (columns, rows)]
     figure.add_heatmap(
         x=places[0],

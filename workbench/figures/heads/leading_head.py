@@ -17,7 +17,7 @@ from workbench.figures.rows.baselines import baseline_rows
 from workbench.figures.rows.claims import count, estimate, number, plain
 from workbench.figures.rows.claims import head as named_head
 from workbench.figures.rows.frame import Frame, missing, present
-from workbench.figures.rows.select_rows import nearest, valued
+from workbench.figures.rows.select_rows import nearest, rows_with_values
 from workbench.models.base.graph import head_name
 
 HEAD_EFFECT = "circuits.head_effect"
@@ -79,7 +79,7 @@ class Leading:
         return cost_clause(self.drops, True, self.whole, self.above)
 
     @property
-    def sized(self) -> Row | None:
+    def smallest_drop(self) -> Row | None:
         """Return the smaller of the accuracy drops without the head; None if accuracy falls to chance for every kind of
         ablation.
         """
@@ -103,11 +103,11 @@ def leading_head(frame: Frame, *, step: int, length: int) -> Leading:
     lengths = sorted({int(row["length"]) for row in tests})
     at = nearest(lengths, length)
     tested = next(row for row in tests if int(row["length"]) == at)
-    drops = valued(frame.where(quantity=HEAD_DROP, length=at, **where)).rows()
+    drops = rows_with_values(frame.where(quantity=HEAD_DROP, length=at, **where)).rows()
     uncontrolled = sorted((row for row in drops if not row["control"]), key=lambda row: str(row["mode"]))
     controls = {str(row["mode"]): row for row in drops if row["control"]}
     pairs = {n: _accuracy_and_chance(frame, step, n) for n in lengths}
-    accuracies = valued(frame.where(quantity=WITHOUT, control="", **where)).rows()
+    accuracies = rows_with_values(frame.where(quantity=WITHOUT, control="", **where)).rows()
     not_above = {int(row["length"]) for row in accuracies if not row["mode"] and row["label"] != ABOVE_CHANCE}
     higher = [pair[0] for n, pair in pairs.items() if pair and _above(*pair) and n not in not_above]
     guess = at_chance(frame, step=step, length=at)
@@ -136,7 +136,7 @@ def at_chance(frame: Frame, *, step: int, length: int) -> tuple[Row, Row] | None
 def _accuracy_and_chance(frame: Frame, step: int, length: int) -> tuple[Row, Row] | None:
     """The rows of accuracy and of chance on the matched test set; None where one of the two is not measured."""
     at = {"measurement": BEHAVIOUR, "quantity": "accuracy", "mode": "teacher_forced", "law": MATCHED}
-    accuracy = valued(frame.where(**at, step=step, length=length)).rows()
+    accuracy = rows_with_values(frame.where(**at, step=step, length=length)).rows()
     chance = baseline_rows(frame, MATCHED, "length", step=step, length=length).rows()
     return (accuracy[0], chance[0]) if accuracy and chance else None
 
@@ -168,7 +168,7 @@ def drops_of_tested_heads(frame: Frame, *, step: int, length: int) -> dict[tuple
         layer and head -> rows.
     """
     where = {"measurement": HEAD_EFFECT, "quantity": HEAD_DROP, "law": MATCHED, "control": ["", LEAST_HEAD]}
-    return _by_head(valued(frame.where(**where, step=step, length=length)))
+    return _by_head(rows_with_values(frame.where(**where, step=step, length=length)))
 
 
 def drops_by_head(frame: Frame, *, step: int, length: int) -> dict[tuple[int, int], list[dict[str, Any]]]:
@@ -187,7 +187,7 @@ def drops_by_head(frame: Frame, *, step: int, length: int) -> dict[tuple[int, in
         layer and head -> rows.
     """
     where = {"measurement": ABLATION, "quantity": [DROP, DROP_P], "target": "head", "law": MATCHED}
-    screening = _by_head(valued(frame.where(**where, step=step, length=length)))
+    screening = _by_head(rows_with_values(frame.where(**where, step=step, length=length)))
     return screening | drops_of_tested_heads(frame, step=step, length=length)
 
 

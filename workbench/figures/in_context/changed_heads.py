@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.core.names import ALL_HEADS, OTHER_HEADS, READERS
-from workbench.figures.labels import dotted, over_length, sample_size, signed
+from workbench.figures.labels import join_with_dots, over_length, sample_size, signed_number
 from workbench.figures.look import LIGHT, Look
 from workbench.figures.registry import figure
 from workbench.figures.rows.frame import Frame, numbers
-from workbench.figures.rows.select_rows import refuse_empty, run_name, select, smallest_n, stack, tidy, valued
+from workbench.figures.rows.select_rows import refuse_empty, rows_with_values, run_name, select, smallest_n, stack, tidy
 from workbench.figures.style.design_tokens import TOKENS
 from workbench.figures.style.marks import (
     Cursor,
@@ -47,7 +47,7 @@ def changed_head_rows(frame: Frame, *, step: int) -> Frame:
     """The rows of :func:`changed_heads_over_length`, a series for each of :data:`SHOWN_CHANGES` that has a value."""
     rows = select(frame, MEASUREMENT, quantity=QUANTITY, law="matched", step=step)
     parts = {name: rows.where(mode=mode, target=target) for name, (mode, target) in SHOWN_CHANGES.items()}
-    kept = {name: part for name, part in parts.items() if len(valued(part))} or parts
+    kept = {name: part for name, part in parts.items() if len(rows_with_values(part))} or parts
     return stack([tidy(part, name, "length") for name, part in kept.items() if len(part)])
 
 
@@ -89,7 +89,7 @@ def changed_heads_over_length(
     drawing = line_plot(
         "length", run_axis("length", data.distinct("length"), trained, look.theme), y_axis, title="Interventions on "
         "heads",
-        slice=dotted("gain in accuracy", sample_size(n)), n=n,
+        slice=join_with_dots("gain in accuracy", sample_size(n)), n=n,
         name=f"{run_name(data)}/changed_heads_over_length", look=look,
     )  # fmt: skip
     drawing.update_layout(margin_r=RIGHT)
@@ -119,7 +119,7 @@ def changed_rows(frame: Frame, *, step: int, length: int) -> dict[str, dict[str,
     for name in TOLD:
         mode, target = SHOWN_CHANGES[name]
         where = {"measurement": MEASUREMENT, "quantity": QUANTITY, "law": "matched", "step": step, "length": length}
-        rows = valued(frame.where(**where, mode=mode, target=target)).rows()
+        rows = rows_with_values(frame.where(**where, mode=mode, target=target)).rows()
         if rows:
             rows_by_series[name] = rows[0]
     return rows_by_series
@@ -129,4 +129,4 @@ def gain_axis(values: Sequence[float]) -> dict[str, Any]:
     """Axis for differences of shares: to one half on both sides, or to 1 where something is beyond it."""
     end = 1.0 if max(map(abs, values)) > 0.54 else 0.5
     ticks = [-end, -end / 2, 0.0, end / 2, end]
-    return {"range": [-1.08 * end, 1.08 * end], "tickvals": ticks, "ticktext": [signed(tick) for tick in ticks]}
+    return {"range": [-1.08 * end, 1.08 * end], "tickvals": ticks, "ticktext": [signed_number(tick) for tick in ticks]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workbench.core.names import EMBEDDING
 from workbench.figures.errors import NotMeasured
-from workbench.figures.labels import dotted, sample_size, whole
+from workbench.figures.labels import join_with_dots, sample_size, whole
 from workbench.figures.look import LIGHT, Look
 from workbench.figures.registry import figure
 from workbench.figures.rows.frame import Frame, missing
@@ -67,7 +67,7 @@ def held_by_layer(data: Frame, frame: Frame, *, step: int, length: int, look: Lo
         look, column="length", xaxis=x_axis, yaxis=y_axis,
         meta={
             "title": "Decoded after each layer",
-            "slice": dotted(f"at length {whole(length)}", sample_size(n)),
+            "slice": join_with_dots(f"at length {whole(length)}", sample_size(n)),
             "alt": f"What layers contain at length {whole(length)}, step {whole(step)}: {alt}",
             "n": n,
         },

@@ -11,7 +11,7 @@ from workbench.core.names import IN_CONTEXT
 from workbench.core.thresholds import FITTED, LEVEL_TEXT, ROBUST
 from workbench.core.verdicts import NOT_CAPABLE, VERDICTS
 from workbench.figures.errors import NotShared
-from workbench.figures.labels import dotted, over_length, sample_size, whole
+from workbench.figures.labels import join_with_dots, over_length, sample_size, whole
 from workbench.figures.look import LIGHT, Look, Theme
 from workbench.figures.panels.differences import difference
 from workbench.figures.registry import figure
@@ -27,7 +27,7 @@ from workbench.figures.style.marks import (
     add_training,
     add_upright,
     places,
-    said,
+    values_in_words,
 )
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.series import LineStyle, add_series, line_plot
@@ -96,9 +96,9 @@ def in_context_over_length(
     presented = f"presented as {main.row(0)['target']}"
     ends = [float(main["length"][0]), float(main["length"][-1])]
     drawing.layout.meta |= {
-        "slice": dotted(presented, verdict, sample_size(smallest_n(main))),
+        "slice": join_with_dots(presented, verdict, sample_size(smallest_n(main))),
         "alt": f"Accuracy in context, {presented}, {over_length(step)}: "
-        f"{said(main, 'length', ends)}; chance is {floor.min():.3f}; {verdict}",
+        f"{values_in_words(main, 'length', ends)}; chance is {floor.min():.3f}; {verdict}",
     }
     add_training(drawing, trained, look, label=False)
     add_cursor(drawing, cursor, "length", look.theme, marked)
@@ -142,7 +142,7 @@ def in_context_difference(
     parts = dict(series_of(data))
     axis = length_axis([float(n) for n in data.distinct("length")], trained, look.theme)
     n = smallest_n(data)
-    last = said(parts[ALL], "length", [float(parts[ALL]["length"][-1])])
+    last = values_in_words(parts[ALL], "length", [float(parts[ALL]["length"][-1])])
     drawing = line_plot(
         "length", axis | {"title": {"text": "items of the question"}},
         {"range": [-1.08, 1.08], "tickvals": [-1, 0, 1], "ticktext": ["\u22121", "0", "+1"]},

@@ -6,22 +6,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.figures.errors import NotMeasured
-from workbench.figures.labels import dotted, over_length, sample_size, whole
+from workbench.figures.labels import join_with_dots, over_length, sample_size, whole
 from workbench.figures.look import LIGHT, Look
 from workbench.figures.registry import figure
 from workbench.figures.rows.frame import Frame
 from workbench.figures.rows.select_rows import (
     head_names,
+    rows_with_values,
     run_name,
     select,
     series_of,
     smallest_n,
     stack,
     tidy,
-    valued,
 )
 from workbench.figures.style.design_tokens import TOKENS
-from workbench.figures.style.marks import Cursor, add_cursor, add_end_labels, add_training, said
+from workbench.figures.style.marks import Cursor, add_cursor, add_end_labels, add_training, values_in_words
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.series import LineStyle, add_series, line_plot
 from workbench.figures.style.template import accuracy_axis, run_axis
@@ -34,7 +34,7 @@ MOST = 6
 
 def inducing_head_rows(frame: Frame, *, step: int, layer: int, head: int) -> Frame:
     """The rows of :func:`inducing_heads_over_length`: a series per head, the chosen one last."""
-    rows = valued(select(frame, MEASUREMENT, quantity=QUANTITY, mode="task", law="matched", step=step))
+    rows = rows_with_values(select(frame, MEASUREMENT, quantity=QUANTITY, mode="task", law="matched", step=step))
     mine = rows.where(layer=layer, head=head)
     if not len(mine):
         raise NotMeasured(
@@ -79,8 +79,8 @@ def inducing_heads_over_length(
     add_end_labels(drawing, labels, y_axis["range"], look.size)
     ends = [float(mine["length"][0]), float(mine["length"][-1])]
     drawing.layout.meta |= {
-        "slice": dotted("induction mass", sample_size(smallest_n(mine))),
-        "alt": f"Induction mass of {name} {over_length(step)}: {said(mine, 'length', ends)}"
+        "slice": join_with_dots("induction mass", sample_size(smallest_n(mine))),
+        "alt": f"Induction mass of {name} {over_length(step)}: {values_in_words(mine, 'length', ends)}"
         f"; in grey {whole(len(other_heads))} other heads",
     }
     add_training(drawing, trained, look, label=False)
@@ -91,7 +91,7 @@ def inducing_heads_over_length(
 def leading_inducer(frame: Frame, *, step: int) -> tuple[int, int] | None:
     """Layer and head with most induction mass at the shortest length; None where none was measured."""
     rows = frame.where(measurement=MEASUREMENT, quantity=QUANTITY, mode="task", law="matched", step=step)
-    return next(iter(_most(valued(rows))), None)
+    return next(iter(_most(rows_with_values(rows))), None)
 
 
 def _most(rows: Frame) -> list[tuple[int, int]]:

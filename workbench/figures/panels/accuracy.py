@@ -13,7 +13,7 @@ from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import over_axis, sample_size, whole
 from workbench.figures.look import LIGHT, Look, Theme
 from workbench.figures.registry import figure, lines
-from workbench.figures.rows.baselines import baseline_rows, judged, predictor_rows
+from workbench.figures.rows.baselines import baseline_rows, counts_for_verdict, predictor_rows
 from workbench.figures.rows.composition import other_lengths
 from workbench.figures.rows.frame import Frame
 from workbench.figures.rows.select_rows import (
@@ -41,7 +41,7 @@ from workbench.figures.style.marks import (
     drawn_points,
     hover,
     places,
-    said,
+    values_in_words,
 )
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.series import LineStyle, add_series, line_plot
@@ -81,7 +81,7 @@ def accuracy_heatmap(
     """
     chance = _lowest_chance(frame, [law]) if floor is None else floor
     steps, lengths = (np.unique(data[c].astype(int)).tolist() for c in ("step", "length"))
-    last = said(data.where(step=steps[-1]), "length", telling(data, "length", trained))
+    last = values_in_words(data.where(step=steps[-1]), "length", telling(data, "length", trained))
     return step_length_map(
         data,
         steps=[*frame.distinct("step"), *checkpoints],
@@ -154,7 +154,7 @@ def accuracy_lines(
     floor, main = _lowest_chance(frame, LAWS), _main(data)
     n, also = sample_size(smallest_n(data)), ""
     if step is None:
-        unjudged = bool((data["series"] == CHALLENGE).any()) and not judged(CHALLENGE, length or 0, trained)
+        unjudged = bool((data["series"] == CHALLENGE).any()) and not counts_for_verdict(CHALLENGE, length or 0, trained)
         slice_text = f"at length {whole(length or 0)}{', challenge not tested' * unjudged} · {n}"
     else:
         marks = hatch_unjudged(figure, {trained: data.where(series=CHALLENGE)["length"]}, look.theme)
@@ -165,7 +165,7 @@ def accuracy_lines(
         add_training(figure, trained, look, avoid=drawn_points(data, "length"))
     figure.layout.meta |= {
         "slice": slice_text,
-        "alt": f"Accuracy {over_axis(step, length, trained)}: {said(main, along, telling(main, along, trained))}"
+        "alt": f"Accuracy {over_axis(step, length, trained)}: {values_in_words(main, along, telling(main, along, trained))}"
         f"; {_reference(data, floor)}{also}",
     }
     add_cursor(figure, cursor, along, look.theme, [(main, TOKENS[look.theme]["ink"], "circle")])
@@ -179,12 +179,12 @@ accuracy_over_training = accuracy_lines.over("step")
 def _second_set(data: Frame, trained: float) -> str:
     """The challenge test set in words, for screen readers; "" if it was not measured."""
     rows = data.where(series=CHALLENGE)
-    lengths = [float(n) for n in rows["length"] if judged(CHALLENGE, float(n), trained)]
+    lengths = [float(n) for n in rows["length"] if counts_for_verdict(CHALLENGE, float(n), trained)]
     if not lengths:
         return ""
     ends = [min(lengths), max(lengths)]
-    against = said(data.where(series=SHORTCUT), "length", ends)
-    return f"; challenge {said(rows, 'length', ends)}, where the best shortcut has {against}"
+    against = values_in_words(data.where(series=SHORTCUT), "length", ends)
+    return f"; challenge {values_in_words(rows, 'length', ends)}, where the best shortcut has {against}"
 
 
 def _mark_compositions(figure: Drawing, frame: Frame, main: Frame, trained: float, step: int, theme: Theme) -> str:

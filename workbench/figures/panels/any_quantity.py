@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from workbench.figures.errors import NotMeasured
-from workbench.figures.labels import dotted, layer_name, magnitude, sample_size, whole
+from workbench.figures.labels import join_with_dots, layer_name, magnitude, sample_size, whole
 from workbench.figures.look import LIGHT, Look
 from workbench.figures.registry import lines
 from workbench.figures.rows.frame import Frame, absent, missing, present, unique
@@ -108,7 +108,7 @@ def quantity_lines(
         run_axis(along, frame.distinct(along), trained, look.theme),
         {"range": [low - pad, high + pad], "tickvals": ticks, "ticktext": [magnitude(tick) for tick in ticks]},
         title=sentence_case(quantity_label(quantity)),
-        slice=dotted(at, sample_size(n)),
+        slice=join_with_dots(at, sample_size(n)),
         alt=f"{quantity.replace('_', ' ')} over {'training' if along == 'step' else 'prefix length'} {at}: "
         f"{len(parts)} lines between {magnitude(low)} and {magnitude(high)}",
         n=n,

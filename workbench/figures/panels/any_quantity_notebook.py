@@ -11,9 +11,9 @@ import plotly.graph_objects as go
 from workbench.figures.errors import NotMeasured
 from workbench.figures.export.titled_figure import TitledFigure
 from workbench.figures.look import Look, with_look
-from workbench.figures.offered import offered
+from workbench.figures.offered import register_public
 from workbench.figures.rows.frame import Frame, Rows, missing, unique
-from workbench.figures.rows.select_rows import valued
+from workbench.figures.rows.select_rows import rows_with_values
 from workbench.figures.style.design_tokens import TOKENS
 from workbench.models.base.graph import head_name
 from workbench.table.schema import IDENTIFYING, WHOLE
@@ -21,7 +21,7 @@ from workbench.table.schema import IDENTIFYING, WHOLE
 _GREY = ("random donor", "output summary")
 
 
-@offered
+@register_public
 def causes(
     frame: Rows,
     measurement: str,
@@ -44,7 +44,7 @@ def causes(
     where = with_look(where)
     look: Look = where.pop("look")
     rows = Frame.of(frame).where(measurement=measurement, quantity=quantity, **where)
-    rows = valued(rows)
+    rows = rows_with_values(rows)
     if not len(rows):
         raise NotMeasured(measurement, f"{measurement} has no value of {quantity} to draw there.")
     along = _axis(rows)

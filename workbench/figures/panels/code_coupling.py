@@ -13,7 +13,7 @@ from workbench.figures.labels import over_length
 from workbench.figures.look import LIGHT, Look
 from workbench.figures.registry import figure
 from workbench.figures.rows.frame import Frame, is_in
-from workbench.figures.rows.select_rows import after_last_block, edges, nothing, stack, tidy
+from workbench.figures.rows.select_rows import after_last_block, edges, not_measured, stack, tidy
 from workbench.figures.style.design_tokens import TOKENS
 from workbench.figures.style.marks import Cursor, add_training
 from workbench.figures.style.plain_figure import Drawing
@@ -29,7 +29,7 @@ def coupling_rows(frame: Frame) -> Frame:
     rows = frame.where(measurement=MEASUREMENT, mode="used", control="")
     past, inside = (rows.where(quantity=q) for q in ("length_coupling", "length_coupling_in"))
     if not len(past):
-        raise nothing(frame, MEASUREMENT, quantity="length_coupling")
+        raise not_measured(frame, MEASUREMENT, quantity="length_coupling")
     fitted = is_in(past["step"], fitted_steps(frame))
     return stack(
         [
@@ -70,7 +70,7 @@ def coupling_at_lengths(frame: Frame, *, step: int) -> Frame:
     """The rows of :func:`coupling_over_length`: series past N (or not fitted), and stored."""
     rows = frame.where(measurement=MEASUREMENT, quantity="length_coupling_at", step=step)
     if not len(rows):
-        raise nothing(frame, MEASUREMENT, step=step)
+        raise not_measured(frame, MEASUREMENT, step=step)
     used, stored = rows.where(mode="used"), rows.where(mode="stored")
     name = FITTED if step in fitted_steps(frame) else UNFITTED
     return stack([tidy(used, name, "length"), tidy(after_last_block(stored), STORED, "length")])

@@ -87,7 +87,7 @@ def last_layer(frame: Frame) -> int:
 
 def probe_layers(frame: Frame) -> NDArray[np.float64]:
     """The layer of every row of either probe."""
-    return frame.kept(
+    return frame.cache(
         "probe layers", lambda: np.concatenate([cells(frame, "layer", **_probe(concept)) for concept in CONCEPTS])
     )
 

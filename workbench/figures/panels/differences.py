@@ -13,7 +13,7 @@ from workbench.core.thresholds import LEVEL_TEXT
 from workbench.figures.errors import NotShared
 from workbench.figures.heads.head_curves import SHARES, scale_of, title_of
 from workbench.figures.heads.head_map import draw_grid, head_grid, spoken_cells
-from workbench.figures.labels import Piece, interval, over_length, proportion, sample_size, signed, whole
+from workbench.figures.labels import Piece, interval, over_length, proportion, sample_size, signed_number, whole
 from workbench.figures.look import LIGHT, Look
 from workbench.figures.panels.accuracy import accuracy_map_rows, accuracy_rows
 from workbench.figures.panels.decodability import CONCEPTS, decodability_rows
@@ -32,7 +32,7 @@ from workbench.figures.style.marks import (
     add_level,
     add_training,
     drawn_points,
-    said,
+    values_in_words,
 )
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.series import LineStyle, add_series, alt_text, line_plot
@@ -123,7 +123,7 @@ def accuracy_difference(
     if pairing == "step":
         steps += [*frame_b.distinct("step"), *checkpoints_b]
     top = max(0.1, math.ceil(10 * float(np.abs(numbers(data["value"])).max())) / 10)
-    last = said(data.where(step=data["step"].max()), "length", telling(data, "length", trained))
+    last = values_in_words(data.where(step=data["step"].max()), "length", telling(data, "length", trained))
     return step_length_map(
         data,
         steps=steps,
@@ -132,7 +132,7 @@ def accuracy_difference(
         colours=DIFFERENCE[look.theme],
         low=-top,
         high=top,
-        ticks=[(-top, signed(-top)), (0.0, "0"), (top, signed(top))],
+        ticks=[(-top, signed_number(-top)), (0.0, "0"), (top, signed_number(top))],
         edge=TOKENS[look.theme]["train"],
         name="accuracy_difference",
         words={
@@ -309,7 +309,7 @@ def head_grid_difference(
                     "layer": row["layer"],
                     "head": row["head"],
                     "value": value,
-                    "text": signed(value),
+                    "text": signed_number(value),
                     "share": max(-1.0, min(1.0, value / span)) if value == value else value,
                     "curve_a": row["curve"],
                     "curve_b": row_b["curve"],

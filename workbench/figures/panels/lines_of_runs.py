@@ -17,11 +17,11 @@ from workbench.core.thresholds import LEVEL_TEXT
 from workbench.figures.errors import NotDrawable
 from workbench.figures.export.titled_figure import TitledFigure
 from workbench.figures.look import with_look
-from workbench.figures.offered import offered
+from workbench.figures.offered import register_public
 from workbench.figures.panels.any_quantity import MOST_BANDS, quantity_over_length, quantity_over_training
 from workbench.figures.panels.many_seeds import median_of_runs
 from workbench.figures.rows.frame import Frame, unique
-from workbench.figures.rows.select_rows import NOT_DRAWN, stack, tidy, valued
+from workbench.figures.rows.select_rows import NOT_DRAWN, rows_with_values, stack, tidy
 from workbench.table.schema import DEFAULTS, SEPARATING
 
 Axis = Literal["length", "step"]
@@ -78,7 +78,7 @@ class HasRunsAndRows(Protocol):
     def runs(self) -> pd.DataFrame: ...
 
 
-@offered
+@register_public
 def quantity_of_runs(
     table: HasRunsAndRows,
     quantity: str = "accuracy",
@@ -177,7 +177,7 @@ def lines_of_runs(
     lines, shown = [], set()
     for run in runs:
         rows, at = _line(run, axis, step, length)
-        rows = valued(rows)
+        rows = rows_with_values(rows)
         if len(rows):
             shown.add(at)
             lines.append((run, rows))
@@ -244,10 +244,10 @@ def _line(run: RunRows, over: Axis, step: int | None, length: int | None) -> tup
     rows = _one_series(run.rows)
     if over == "length":
         steps = sorted({int(at) for at in rows.distinct("step")})
-        at = chosen(step, steps, max(steps, default=0), "step", run.name)
+        at = choose_value(step, steps, max(steps, default=0), "step", run.name)
         return rows.where(step=at), at
     lengths = sorted({int(at) for at in rows.distinct("length")})
-    at = chosen(length, lengths, near(lengths, 2 * run.trained), "length", run.name)
+    at = choose_value(length, lengths, near(lengths, 2 * run.trained), "length", run.name)
     return (rows.where(length=at) if lengths else rows), at
 
 
@@ -299,7 +299,7 @@ def near(values: Sequence[int], target: int) -> int:
     return min(values, key=lambda value: abs(value - target), default=target)
 
 
-def chosen(given: int | None, known: Sequence[int], usual: int, option: str, run: str) -> int:
+def choose_value(given: int | None, known: Sequence[int], usual: int, option: str, run: str) -> int:
     """The step or length that was given, if it is known, else the usual one.
 
     Raises:

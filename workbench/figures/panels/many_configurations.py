@@ -21,7 +21,7 @@ from workbench.figures.panels.many_seeds import (
 from workbench.figures.registry import figure
 from workbench.figures.rows.frame import Frame, unique
 from workbench.figures.rows.multiples import LengthAxis
-from workbench.figures.rows.select_rows import edges, latest, stack, tidy, valued
+from workbench.figures.rows.select_rows import edges, latest, rows_with_values, stack, tidy
 from workbench.figures.style.design_tokens import CONFIGURATION_DASHES, CONFIGURATIONS, TOKENS
 from workbench.figures.style.marks import (
     Cursor,
@@ -33,7 +33,7 @@ from workbench.figures.style.marks import (
     add_training,
     add_upright,
     drawn_points,
-    said,
+    values_in_words,
 )
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.template import DASH, u_length
@@ -60,7 +60,7 @@ def configuration_rows(
         raise ValueError(
             f"{len(configurations)} configurations were chosen, but a figure shows at most {MOST_CONFIGURATIONS}"
         )
-    measured = valued(one_place(frame.where(**SHOWN[shown])))
+    measured = rows_with_values(one_place(frame.where(**SHOWN[shown])))
     by_run = {str(run): part for (run,), part in measured.group("run")}
     all_rows = []
     for name, steps in configurations.items():
@@ -138,7 +138,7 @@ def configurations_over_length(
     each = [(trained_lengths[name], part) for name, part in parts.items()]
     hatched = hatch_unjudged(figure, lengths_by_n(each, axis), look.theme) if shown == "challenge" else ""
     absent = [name for name in configurations if name not in parts]
-    alt = "; ".join(f"{name} {said(part, 'length', edges(part, 'length'))}" for name, part in parts.items())
+    alt = "; ".join(f"{name} {values_in_words(part, 'length', edges(part, 'length'))}" for name, part in parts.items())
     figure.layout.meta |= {
         "slice": f"band: lowest to highest seed; of one seed, {LEVEL_TEXT} CI"
         + hatched

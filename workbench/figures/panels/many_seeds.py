@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from workbench.figures.errors import NotMeasured
-from workbench.figures.labels import over_length, signed, whole
+from workbench.figures.labels import over_length, signed_number, whole
 from workbench.figures.look import LIGHT, Look
 from workbench.figures.panels.decodability import CONCEPTS, MODE
 from workbench.figures.registry import figure
@@ -25,7 +25,7 @@ from workbench.figures.style.marks import (
     add_line,
     add_training,
     drawn_points,
-    said,
+    values_in_words,
 )
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.series import line_plot
@@ -110,7 +110,7 @@ def seeds_over_length(
     figure.layout.meta |= {
         "slice": f"{_count(len(runs))} · band: lowest to highest{hatched}",
         "alt": f"{TITLES[shown]} {over_length(step)}, median of {_count(len(runs))}: "
-        + said(middle, "length", edges(middle, "length")),
+        + values_in_words(middle, "length", edges(middle, "length")),
     }
     add_training(figure, trained, look, avoid=drawn_points(data, "length"))
     add_cursor(figure, cursor, "length", look.theme, [(middle, t[colour], "circle")])
@@ -197,7 +197,7 @@ def seeds_compared(
     figure.layout.meta |= {
         "slice": f"medians of {_count(int(a['n'][0]))} and {_count(int(b['n'][0]))}{hatched}",
         "alt": f"{TITLES[shown]} {over_length(step)}, medians of A and B"
-        + (f"; A minus B is {signed(shared[-1][1])} at length {last}" if last else ""),
+        + (f"; A minus B is {signed_number(shared[-1][1])} at length {last}" if last else ""),
     }
     add_training(figure, trained, look, avoid=drawn_points(placed, "length"))
     add_cursor(figure, cursor, "length", look.theme, [(a, t["a"], "circle"), (b, t["b"], "circle")])

@@ -97,6 +97,6 @@ def add_count(figure: Drawing, row: Mapping[str, Any], place: tuple[float, float
     return True
 
 
-def muted(theme: Theme) -> str:
+def muted_colour(theme: Theme) -> str:
     """The colour of a count in a cell without a colour."""
     return TOKENS[theme]["ink3"]

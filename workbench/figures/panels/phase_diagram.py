@@ -28,13 +28,13 @@ from workbench.figures.panels.phase_colours import (
     add_count,
     cell_scale,
     count_text,
-    muted,
+    muted_colour,
     robust_counts,
 )
 from workbench.figures.registry import figure
 from workbench.figures.rows.frame import Frame, missing, numbers
 from workbench.figures.rows.multiples import length_at, nearest_share, times_text
-from workbench.figures.rows.select_rows import latest, valued
+from workbench.figures.rows.select_rows import latest, rows_with_values
 from workbench.figures.style.cell_strips import LIFT, Dot, add_strips, have_room
 from workbench.figures.style.design_tokens import AMOUNT, PERFORMANCE, TOKENS, ColourMap, colour_at, text_on
 from workbench.figures.style.heatmap import add_ground
@@ -252,7 +252,7 @@ def phase_diagram(
     counted = False
     for cell, row in sorted(enumerate(data.rows()), key=lambda one: bool(one[1]["note"])):
         column, height = columns.index(row["x"]), lines.index(row["y"]) + (LIFT if strips else 0)
-        colour = muted(look.theme)
+        colour = muted_colour(look.theme)
         if row["note"]:
             _refuse(figure, height, column, _tooltip(row, x, y, number_format), look)
         elif z.size <= _MOST_TEXT_CELLS:
@@ -399,7 +399,7 @@ def _cells(
         raise ValueError("a phase diagram is at one length or at one multiple of N, not both")
     if at.step is not None and at.share is not None:
         raise ValueError("a phase diagram is at one step or at one share of training, not both")
-    rows = valued(frame.where(run=list(flat)))
+    rows = rows_with_values(frame.where(run=list(flat)))
     rows = rows if at.step is None else rows.where(rows["step"] <= at.step)
     # Before the length: a run's last step does not show what an earlier one was measured at.
     rows = latest(rows, "step") if at.share is None else _at_share(rows, at.share, at.lasts)

@@ -13,7 +13,7 @@ from workbench.figures.look import LIGHT, Look, Theme
 from workbench.figures.registry import figure
 from workbench.figures.rows.diagnosis_rows import MEASUREMENT, named_entry, something_to_explain
 from workbench.figures.rows.frame import Frame, is_in, missing, unique
-from workbench.figures.rows.select_rows import run_name, select, smallest_n, stack, tidy, valued
+from workbench.figures.rows.select_rows import rows_with_values, run_name, select, smallest_n, stack, tidy
 from workbench.figures.style.design_tokens import TOKENS
 from workbench.figures.style.marks import add_upright, add_zone, hovers
 from workbench.figures.style.plain_figure import Drawing
@@ -25,7 +25,7 @@ _LEFT, _BELOW = 122, 0.3
 
 def restored_share_rows(frame: Frame, *, step: int) -> Frame:
     """The rows of :func:`restored_shares`: every applicable intervention, and the controls of the best."""
-    rows = valued(_rows_at_diagnosis(frame, step, "restored_share"))
+    rows = rows_with_values(_rows_at_diagnosis(frame, step, "restored_share"))
     return _ordered(rows)
 
 
@@ -81,7 +81,7 @@ def restored_shares(data: Frame, frame: Frame, *, step: int, look: Look = LIGHT)
 
 def harm_rows(frame: Frame, *, step: int) -> Frame:
     """The rows of :func:`harm_inside`: every intervention that the model allows, and the controls of the best."""
-    return _ordered(valued(_rows_at_diagnosis(frame, step, "harm_inside")))
+    return _ordered(rows_with_values(_rows_at_diagnosis(frame, step, "harm_inside")))
 
 
 @figure(rows=harm_rows)

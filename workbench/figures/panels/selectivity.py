@@ -8,7 +8,7 @@ from workbench.figures.labels import over_length, whole
 from workbench.figures.look import LIGHT, Look
 from workbench.figures.registry import figure
 from workbench.figures.rows.frame import Frame, unique
-from workbench.figures.rows.select_rows import after_last_block, edges, nothing, stack, tidy
+from workbench.figures.rows.select_rows import after_last_block, edges, not_measured, stack, tidy
 from workbench.figures.style.design_tokens import TOKENS
 from workbench.figures.style.marks import Cursor, add_training
 from workbench.figures.style.plain_figure import Drawing
@@ -29,7 +29,7 @@ def selectivity_rows(frame: Frame, *, length: int) -> Frame:
     """The rows of :func:`selectivity_over_training`: series gain (selectivity), refit and untrained."""
     rows = after_last_block(frame.where(measurement=SUMMARY, length=length, mode="refit", law="matched"))
     if not len(rows):
-        raise nothing(frame, SUMMARY, length=length)
+        raise not_measured(frame, SUMMARY, length=length)
     scores = rows.where(quantity="summary_decodability")
     return stack(
         [
@@ -84,7 +84,7 @@ def erasure_rows(frame: Frame, *, step: int, layer: int | None) -> Frame:
         layer = max((int(n) for n in frame.where(measurement=ERASURE).distinct("layer")), default=0)
     rows = frame.where(measurement=ERASURE, quantity="erased_accuracy", step=step, layer=layer, mode="refit")
     if not len(rows):
-        raise nothing(frame, ERASURE, step=step, layer=layer)
+        raise not_measured(frame, ERASURE, step=step, layer=layer)
     own = {"measurement": "behaviour", "quantity": "accuracy", "mode": "teacher_forced", "control": ""}
     intact = frame.where(**own, step=step, law=[str(law) for law in unique(rows["law"])])
     plain, random = rows.where(control=""), rows.where(control=RANDOM)

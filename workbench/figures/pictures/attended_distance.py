@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from workbench.figures.heads.head_curves import in_front
-from workbench.figures.labels import dotted, proportion, sample_size, whole
+from workbench.figures.labels import join_with_dots, proportion, sample_size, whole
 from workbench.figures.look import LIGHT, Look
 from workbench.figures.pictures.training_events import HARDMAX
 from workbench.figures.registry import figure
@@ -16,6 +16,7 @@ from workbench.figures.rows.frame import Frame, numbers
 from workbench.figures.rows.select_rows import (
     head_names,
     refuse_empty,
+    rows_with_values,
     run_name,
     select,
     series_of,
@@ -24,7 +25,6 @@ from workbench.figures.rows.select_rows import (
     stack,
     telling,
     tidy,
-    valued,
 )
 from workbench.figures.style.design_tokens import TOKENS
 from workbench.figures.style.marks import (
@@ -39,7 +39,7 @@ from workbench.figures.style.marks import (
     drawn_points,
     hover,
     places,
-    said,
+    values_in_words,
 )
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.scale import Scale
@@ -70,8 +70,8 @@ def attended_distance_rows(frame: Frame, *, step: int, layer: int | None, head: 
     mine = select(frame, MEASUREMENT, layer=layer, head=head, **where)
     other = rows.where((rows["layer"] != layer) | (rows["head"] != head))
     at: dict[str, Any] = {"step": step, "law": "matched", "layer": layer, "head": head}
-    mass = valued(frame.where(measurement=HARDMAX, quantity=MASS, control="", **at))
-    gap = valued(frame.where(measurement=DIAGNOSIS, quantity=ANSWER_GAP, **at))
+    mass = rows_with_values(frame.where(measurement=HARDMAX, quantity=MASS, control="", **at))
+    gap = rows_with_values(frame.where(measurement=DIAGNOSIS, quantity=ANSWER_GAP, **at))
     name = head_name(layer, head)
     further = [tidy(part, f"{name}, {said}", "length") for part, said in ((mass, "top keys"), (gap, "answer's key"))]
     return stack([in_front(mine, other, "length"), *further])
@@ -115,7 +115,7 @@ def attended_distance(
         run_axis("length", frame.distinct("length"), trained, look.theme),
         y_axis,
         title="How far back it attends",
-        slice=dotted(
+        slice=join_with_dots(
             f"{_share(frame, step)} of the attention",
             "dot: attention on its top keys" if chosen and len(data.where(quantity=MASS)) else "",
             sample_size(smallest_n(mine)),
@@ -123,7 +123,7 @@ def attended_distance(
         alt=f"Distance back within which {name if chosen else 'each head'} has {_share(frame, step)} of its attention, "
         f"over prefix length at step {whole(step)}: "
         + "; ".join(
-            f"{each} {said(part, 'length', telling(part, 'length', trained))}"
+            f"{each} {values_in_words(part, 'length', telling(part, 'length', trained))}"
             for each, part in ([(name, mine)] if chosen else others)
         ),
         n=smallest_n(mine),
@@ -180,7 +180,7 @@ def _add_dots(drawing: Drawing, mine: Frame, masses: Frame, scale: Scale, look: 
     """A dot per length on the selected head's line, as large as its attention on its top keys."""
     t = TOKENS[look.theme]
     mass = {float(row["length"]): row for row in masses.rows()}
-    rows = [row for row in valued(mine).rows() if float(row["length"]) in mass]
+    rows = [row for row in rows_with_values(mine).rows() if float(row["length"]) in mass]
     if not rows:
         return
     shares = [float(mass[float(row["length"])]["value"]) for row in rows]

@@ -10,14 +10,14 @@ import numpy as np
 
 from workbench.core.names import MATCHED
 from workbench.figures.errors import NotMeasured
-from workbench.figures.labels import dotted, layer_said, multiple, sample_size, whole
+from workbench.figures.labels import join_with_dots, layer_said, multiple, sample_size, whole
 from workbench.figures.look import LIGHT, Look
 from workbench.figures.registry import figure
 from workbench.figures.rows.frame import Frame, missing
 from workbench.figures.rows.select_rows import (
     after_last_block,
     has_value,
-    nothing,
+    not_measured,
     refuse_empty,
     run_name,
     select,
@@ -50,7 +50,7 @@ def code_fan_rows(frame: Frame, *, trained: float, step: int) -> Frame:
     at_n = (rows["length"].astype(float) == trained) | (rows["target"] == f"{int(trained)}")
     rows = after_last_block(rows.where(at_n))
     if not len(rows):
-        raise nothing(frame, MEASUREMENT, quantity=QUANTITY, step=step, length=int(trained))
+        raise not_measured(frame, MEASUREMENT, quantity=QUANTITY, step=step, length=int(trained))
     controls: dict[int, Row] = {}
     for row in rows.rows():
         other = other_length(row, trained)
@@ -143,7 +143,7 @@ def _empty(
         yaxis={"range": [-0.06 * outer, outer * 1.06], "tickvals": [], "showgrid": False, "title": {"text": ""}},
         meta={
             "title": "Rotation of the code over length",
-            "slice": dotted(
+            "slice": join_with_dots(
                 layer_said(float(rows[0]["layer"])),
                 sample_size(smallest_n(data)),
                 "hollow: highest control",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from workbench.core.names import BEHAVIOUR
 from workbench.figures.errors import NotMeasured
-from workbench.figures.labels import dotted, whole
+from workbench.figures.labels import join_with_dots, whole
 from workbench.figures.look import LIGHT, Look
 from workbench.figures.pictures.training_events import TrainingEvent, training_events
 from workbench.figures.registry import figure
@@ -86,7 +86,7 @@ def event_order(
         },
         meta={
             "title": "Order of events",
-            "slice": dotted(f"at length {whole(trained)}", _counted(smallest_n(own)), seeds),
+            "slice": join_with_dots(f"at length {whole(trained)}", _counted(smallest_n(own)), seeds),
             "alt": f"Events over training steps at length {whole(trained)}: "
             + "; ".join(f"{event.name} {when(event)}" for event in events),
             "x": span_meta("step", x_axis),

@@ -10,11 +10,19 @@ import numpy as np
 from workbench.core.names import BEHAVIOUR, CHALLENGE, MATCHED, TEST_SETS
 from workbench.core.thresholds import FOLLOWED
 from workbench.core.verdicts import STRATA
-from workbench.figures.labels import dotted, estimate, sample_size, whole
+from workbench.figures.labels import estimate, join_with_dots, sample_size, whole
 from workbench.figures.look import LIGHT, Look
 from workbench.figures.registry import figure
 from workbench.figures.rows.frame import Frame, missing
-from workbench.figures.rows.select_rows import nothing, refuse_empty, run_name, smallest_n, stack, tidy, valued
+from workbench.figures.rows.select_rows import (
+    not_measured,
+    refuse_empty,
+    rows_with_values,
+    run_name,
+    smallest_n,
+    stack,
+    tidy,
+)
 from workbench.figures.style.design_tokens import TOKENS, rgba
 from workbench.figures.style.marks import (
     Cursor,
@@ -61,10 +69,10 @@ def failure_anatomy_rows(frame: Frame, *, trained: float, step: int) -> Frame:
         where = {"quantity": "stratum_accuracy", "target": kind}
     rows = frame.where(measurement=BEHAVIOUR, step=step, **where)
     if not len(rows):
-        raise nothing(frame, BEHAVIOUR, step=step, quantity="accuracy")
+        raise not_measured(frame, BEHAVIOUR, step=step, quantity="accuracy")
     rows = rows.where(rows["length"].astype(float) >= trained)
     parts = [tidy(rows.where(law=law), f"right, {law}", "length") for law in TEST_SETS]
-    followed = valued(frame.where(measurement=BEHAVIOUR, quantity="shortcut_agreement", step=step, mode=kind))
+    followed = rows_with_values(frame.where(measurement=BEHAVIOUR, quantity="shortcut_agreement", step=step, mode=kind))
     for (shortcut, law), part in followed.group("target", "law"):
         parts.append(tidy(part, f"{short_name(str(shortcut))}, {law}", "length"))
     return stack(parts)
@@ -104,9 +112,9 @@ def failure_anatomy(
         NotMeasured: without accuracies at that step.
     """
     right = data.where((data["quantity"] == "accuracy") | (data["quantity"] == "stratum_accuracy"))
-    agreement = valued(data.where(quantity="shortcut_agreement"))
+    agreement = rows_with_values(data.where(quantity="shortcut_agreement"))
     refuse_empty(right, "Accuracy past training")
-    right = valued(right)
+    right = rows_with_values(right)
     kind = str(agreement["mode"][0]) if len(agreement) else ALL
     drawing = _empty(frame, right, agreement, kind, trained, step, look)
     for law in TEST_SETS:
@@ -139,7 +147,7 @@ def _empty(frame: Frame, right: Frame, agreement: Frame, kind: str, trained: flo
         yaxis={"range": [-0.04, 1.05], "tickvals": [0, 0.5, 1], "title": {"text": "share of sequences"}},
         meta={
             "title": "Right, wrong, and shortcuts",
-            "slice": dotted(
+            "slice": join_with_dots(
                 sample_size(smallest_n(right)),
                 "all sequences" if kind == ALL else f"only {kind}",
                 "blue: right answers",

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from workbench.core.thresholds import MOST_COST, NAMING_SHARE
-from workbench.figures.labels import dotted, estimate, proportion, sample_size, whole
+from workbench.figures.labels import estimate, join_with_dots, proportion, sample_size, whole
 from workbench.figures.look import LIGHT, Look
 from workbench.figures.panels.restored_shares import name_of
 from workbench.figures.registry import figure
 from workbench.figures.rows.diagnosis_rows import MEASUREMENT, something_to_explain
 from workbench.figures.rows.frame import Frame, missing
-from workbench.figures.rows.select_rows import has_value, run_name, select, smallest_n, stack, tidy, valued
+from workbench.figures.rows.select_rows import has_value, rows_with_values, run_name, select, smallest_n, stack, tidy
 from workbench.figures.style.design_tokens import TOKENS, rgba
 from workbench.figures.style.marks import Label, LineEnd, add_across, add_end_labels, add_upright, hover
 from workbench.figures.style.plain_figure import Drawing
@@ -41,7 +41,7 @@ def intervention_matrix_rows(frame: Frame, *, step: int) -> Frame:
     described. There they include the cost of interventions that were not applied past N.
     """
     at = float(something_to_explain(frame, step=step)["length"])
-    rows = {name: valued(select(frame, MEASUREMENT, quantity=name, step=step)) for name in (SHARE, COST)}
+    rows = {name: rows_with_values(select(frame, MEASUREMENT, quantity=name, step=step)) for name in (SHARE, COST)}
     keys = {name: part.keys("target", "control", "length") for name, part in rows.items()}
     both = set(keys[SHARE]) & set(keys[COST])
     parts = []
@@ -120,7 +120,7 @@ def _empty(
         },
         meta={
             "title": "Cost and recovery of each intervention",
-            "slice": dotted(at, cause["law"], sample_size(smallest_n(shares)), "hollow: control"),
+            "slice": join_with_dots(at, cause["law"], sample_size(smallest_n(shares)), "hollow: control"),
             "alt": f"Interventions at {at}, step {whole(step)}, by cost at N and share of the accuracy drop recovered: "
             + (said or f"none recovers {NAMING_SHARE:g} or more"),
             "n": smallest_n(shares),

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from workbench.core.names import BEHAVIOUR, CHALLENGE, MATCHED, TEST_SETS
-from workbench.figures.labels import dotted, estimate, length_said, whole
+from workbench.figures.labels import estimate, join_with_dots, length_said, whole
 from workbench.figures.look import LIGHT, Look, Theme
 from workbench.figures.registry import figure
 from workbench.figures.rows.frame import Frame, missing
-from workbench.figures.rows.select_rows import run_name, smallest_n, stack, tidy, valued
+from workbench.figures.rows.select_rows import rows_with_values, run_name, smallest_n, stack, tidy
 from workbench.figures.rows.verdict_states import STATES, state_rows
 from workbench.figures.style.design_tokens import TOKENS, ColourMap, rgba
 from workbench.figures.style.heatmap import add_heatmap, add_heatmap_cursor, add_training_edge
@@ -44,7 +44,7 @@ def verdict_state_rows(frame: Frame, *, trained: float) -> Frame:
     """
     states = state_rows(frame, trained=trained)
     past = set(states.where(states["length"].astype(float) > trained)["step"].tolist())
-    failed = valued(frame.where(measurement=BEHAVIOUR, quantity="failure_length", step=sorted(past)))
+    failed = rows_with_values(frame.where(measurement=BEHAVIOUR, quantity="failure_length", step=sorted(past)))
     fronts = [tidy(failed.where(law=law), f"{FRONT}, {law}", "step") for law in TEST_SETS]
     return stack([states, *fronts])
 
@@ -83,7 +83,7 @@ def verdict_state_map(
         yaxis=y_axis,
         meta={
             "title": "Verdict by step and length",
-            "slice": dotted(_counted(smallest_n(skills)), "halves of a cell: matched, challenge"),
+            "slice": join_with_dots(_counted(smallest_n(skills)), "halves of a cell: matched, challenge"),
             "alt": f"State of the verdict over training step {whole(columns[0])} to {whole(columns[-1])} and prefix "
             f"length {whole(lengths[0])} to {whole(lengths[-1])}; {_said(data, trained)}",
             "x": span_meta("step", x_axis),

@@ -16,7 +16,7 @@ from workbench.core.names import BEHAVIOUR, CHALLENGE, MATCHED
 from workbench.core.shortcut_names import BIGRAM
 from workbench.core.thresholds import CHALLENGE_FROM, OUTSIDE_BASELINE
 from workbench.figures.rows.frame import Frame, numbers
-from workbench.figures.rows.select_rows import highest, valued
+from workbench.figures.rows.select_rows import highest, rows_with_values
 
 MEASUREMENT = BEHAVIOUR
 
@@ -31,7 +31,7 @@ def baseline_rows(frame: Frame, law: str, along: str, **where: Any) -> Frame:
         where: further columns and the values they equal.
     """
     names = ["chance", "shortcut"] if law == CHALLENGE else ["chance"]
-    rows = valued(frame.where(measurement=MEASUREMENT, quantity=names, law=law, **where))
+    rows = rows_with_values(frame.where(measurement=MEASUREMENT, quantity=names, law=law, **where))
     return highest(rows.where(rows["note"] != OUTSIDE_BASELINE), along)
 
 
@@ -45,13 +45,13 @@ def predictor_rows(frame: Frame, along: str, **where: Any) -> Frame:
         where: further columns and the values they equal.
     """
     where = {"measurement": MEASUREMENT, "law": MATCHED, **where}
-    chance = valued(frame.where(quantity="chance", **where))
-    table = valued(frame.where(quantity="shortcut", target=BIGRAM, **where))
+    chance = rows_with_values(frame.where(quantity="chance", **where))
+    table = rows_with_values(frame.where(quantity="shortcut", target=BIGRAM, **where))
     best = highest(Frame.concat([chance, table]), along) if len(table) else table
     return best.where(quantity="shortcut")
 
 
-def judged(law: str, length: float, trained: float) -> bool:
+def counts_for_verdict(law: str, length: float, trained: float) -> bool:
     """Whether the verdict takes a length beyond training of a test set into account."""
     return length > trained and (law != CHALLENGE or length >= CHALLENGE_FROM * trained - 1e-9)
 
@@ -59,5 +59,5 @@ def judged(law: str, length: float, trained: float) -> bool:
 def first_judged(frame: Frame, law: str, trained: float, step: int) -> float | None:
     """The shortest measured length at which a test set is tested, or None."""
     rows = frame.where(measurement=MEASUREMENT, quantity="accuracy", law=law, step=step)
-    lengths = [float(n) for n in np.unique(numbers(rows["length"])) if judged(law, float(n), trained)]
+    lengths = [float(n) for n in np.unique(numbers(rows["length"])) if counts_for_verdict(law, float(n), trained)]
     return min(lengths, default=None)

@@ -115,7 +115,9 @@ def cite_difference(a: Mapping[str, Any], b: Mapping[str, Any], column: str, tex
     return Cite(text, column, both, DIFFERENCE)
 
 
-def recovered(accuracy: Mapping[str, Any], drop: Mapping[str, Any], share: Mapping[str, Any]) -> Claim:
+def accuracy_after_intervention(
+    accuracy: Mapping[str, Any], drop: Mapping[str, Any], share: Mapping[str, Any]
+) -> Claim:
     """Return an accuracy with an intervention, as a part of a sentence: accuracy + share x drop, 1 at most.
 
     The share is measured on half of the sequences, so that the sum is an estimate.
@@ -214,7 +216,7 @@ def note(row: Mapping[str, Any], before: str = "", after: str = "", tail: bool =
     return Claim(f"{before}{text}{after}", "plain", [cite(row, "note", text)])
 
 
-def trained(length: float) -> Claim:
+def trained_length_clause(length: float) -> Claim:
     """Return N, the longest trained prefix length, as a part of a sentence."""
     text = whole(length)
     return Claim(text, "plain", [Cite(text, "trained_length", {"trained_length": length}, RUN)])
@@ -240,7 +242,7 @@ def constant(name: str, value: float, before: str = "", after: str = "") -> Clai
     return Claim(f"{before}{text}{after}", "plain", [Cite(text, name, {name: value}, THRESHOLD)])
 
 
-def asked(name: str, place: float, before: str = "", after: str = "") -> Claim:
+def selection_without_row(name: str, place: float, before: str = "", after: str = "") -> Claim:
     """The selected step or length, if there is no row for it."""
     text = whole(place)
     return Claim(f"{before}{text}{after}", "plain", [Cite(text, name, {name: place}, CURSOR)])

@@ -13,7 +13,7 @@ import numpy as np
 
 from workbench.core.names import BEHAVIOUR
 from workbench.figures.rows.frame import Frame
-from workbench.figures.rows.select_rows import nearest, valued
+from workbench.figures.rows.select_rows import nearest, rows_with_values
 
 MEASUREMENT = BEHAVIOUR
 SAME = 1e-9
@@ -59,7 +59,7 @@ def other_lengths(frame: Frame, step: int, trained: float) -> dict[float, str]:
 
 
 def _rows(frame: Frame, step: int) -> Frame:
-    return valued(frame.where(measurement=MEASUREMENT, quantity="composition", law="matched", step=step))
+    return rows_with_values(frame.where(measurement=MEASUREMENT, quantity="composition", law="matched", step=step))
 
 
 def _share(shares: Mapping[str, Row], name: str) -> float:

@@ -14,7 +14,7 @@ from workbench.core.names import RANDOM_DIRECTION
 from workbench.core.thresholds import CLAIM
 from workbench.figures.labels import estimate, proportion, whole
 from workbench.figures.rows.frame import Frame, numbers, unique
-from workbench.figures.rows.select_rows import refuse_empty, select, valued
+from workbench.figures.rows.select_rows import refuse_empty, rows_with_values, select
 from workbench.models.base.graph import ARROW
 
 MEASUREMENT = "circuits.connections"
@@ -67,7 +67,7 @@ def measured_connections(frame: Frame, *, step: int) -> Frame:
     Raises:
         NotMeasured: without any.
     """
-    found = frame.kept(
+    found = frame.cache(
         (MEASUREMENT, step), lambda: select(frame, MEASUREMENT, mode="", law="matched", step=step)
     )  # what is kept of it is found again at the next length
     refuse_empty(found, "The circuit graph")
@@ -76,7 +76,7 @@ def measured_connections(frame: Frame, *, step: int) -> Frame:
 
 def measured_lengths(rows: Frame) -> list[int]:
     """The lengths at which connections were cut, ascending."""
-    return rows.kept(("lengths",), lambda: [int(n) for n in np.unique(numbers(rows.where(quantity=DROP)["length"]))])
+    return rows.cache(("lengths",), lambda: [int(n) for n in np.unique(numbers(rows.where(quantity=DROP)["length"]))])
 
 
 def connection_names(rows: Frame) -> list[str]:
@@ -98,11 +98,11 @@ def effects_at(rows: Frame, length: int) -> tuple[dict[str, Effect], dict[str, E
         rows: the rows of :func:`measured_connections`.
         length: one of theirs.
     """
-    return rows.kept(("effects", length), lambda: _effects_at(rows, length))
+    return rows.cache(("effects", length), lambda: _effects_at(rows, length))
 
 
 def _effects_at(rows: Frame, length: int) -> tuple[dict[str, Effect], dict[str, Effect]]:
-    here = valued(rows.where(length=length))
+    here = rows_with_values(rows.where(length=length))
     chances = {str(r["target"]): float(r["value"]) for r in here.where(quantity=DROP_P, control="").rows()}
     controls = {str(r["target"]): float(r["value"]) for r in here.where(quantity=DROP, control=RANDOM).rows()}
     drops = {str(r["target"]): r for r in here.where(quantity=DROP, control="").rows()}
@@ -127,7 +127,7 @@ def _beyond(row: Mapping[str, Any], control: float | None) -> bool:
 
 def accuracy_there(rows: Frame, length: int) -> float | None:
     """Accuracy with nothing cut, at a measured length."""
-    found = valued(rows.where(quantity=ACCURACY, length=length))
+    found = rows_with_values(rows.where(quantity=ACCURACY, length=length))
     return float(found["value"][0]) if len(found) else None
 
 

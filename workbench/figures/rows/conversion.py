@@ -12,7 +12,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload, run
 
 import pandas as pd
 
-from workbench.figures.offered import offered
+from workbench.figures.offered import register_public
 from workbench.figures.rows.frame import Frame, Rows
 
 P = ParamSpec("P")
@@ -51,7 +51,7 @@ def of_rows(function: Callable[Concatenate[Frame, Frame, P], R]) -> Callable[Con
 def of_rows(function: Callable[Concatenate[Frame, P], R]) -> Callable[Concatenate[Rows, P], R]: ...
 def of_rows(function: Any) -> Any:
     """Offer a function of rows, which callers may pass as any kind of :data:`Rows`."""
-    return offered(accept_rows(function))
+    return register_public(accept_rows(function))
 
 
 def accept_rows(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -152,9 +152,9 @@ class Frame:
 
     def distinct(self, name: str) -> NDArray[np.float64]:
         """Return the different numbers of a column, ascending. The result is cached."""
-        return self.kept(("distinct", name), lambda: np.unique(numbers(self[name])))
+        return self.cache(("distinct", name), lambda: np.unique(numbers(self[name])))
 
-    def kept(self, key: Hashable, make: Callable[[], T]) -> T:
+    def cache(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return ``make()``, cached in the frame under ``key``. A frame never changes, so the cached value stays
         valid.
         """
@@ -260,7 +260,7 @@ class Frame:
         def find() -> Indices:
             return self._narrowed(self._group(group[:-1]), dict(group[-1:])) if group else np.arange(self._length)
 
-        return self.kept(("group", *group), find)
+        return self.cache(("group", *group), find)
 
 
 Rows: TypeAlias = Frame | pd.DataFrame | ToPandas | HasFrame

@@ -35,7 +35,7 @@ def select(frame: Frame, measurement: str, **equals: Any) -> Frame:
     """
     rows = frame.where(measurement=measurement, **equals)
     if not len(rows):
-        raise nothing(frame, measurement, **equals)
+        raise not_measured(frame, measurement, **equals)
     for column, name in (("run", "runs"), ("setting", "settings")):
         several = unique(rows[column]) if column in rows else []
         if len(several) > 1:
@@ -45,7 +45,7 @@ def select(frame: Frame, measurement: str, **equals: Any) -> Frame:
     return rows
 
 
-def nothing(frame: Frame, measurement: str, **equals: Any) -> NotMeasured:
+def not_measured(frame: Frame, measurement: str, **equals: Any) -> NotMeasured:
     """Return the error for a measurement without a row whose columns equal the given values. The caller raises it."""
     rows = frame.where(measurement=measurement)
     if not len(rows):
@@ -87,7 +87,7 @@ def refuse_empty(data: Frame, what: str) -> None:
         NotApplicable: if the measurement does not apply to this model.
         Undefined: if the rows give a reason why there is no value.
     """
-    if not len(data) or len(valued(data)):
+    if not len(data) or len(rows_with_values(data)):
         return
     first = str(data["measurement"][0])
     notes = sorted({str(note).rstrip(".") for note in data["note"] if note})
@@ -150,7 +150,7 @@ def has_value(row: Mapping[str, Any]) -> bool:
     return row["status"] in DRAWN and not missing(row["value"])
 
 
-def valued(rows: Frame) -> Frame:
+def rows_with_values(rows: Frame) -> Frame:
     """Return the rows that have a value that may be drawn."""
     return rows.where(is_in(rows["status"], DRAWN) & present(rows["value"]))
 
@@ -199,7 +199,7 @@ def highest(rows: Frame, along: str) -> Frame:
     """Return, for each value of a column, the row with the highest measured value. Rows without a value are left
     out.
     """
-    usable = valued(rows)
+    usable = rows_with_values(rows)
     values = usable["value"].astype(float)
     best: dict[float, int] = {}
     for i, place in enumerate(usable[along]):

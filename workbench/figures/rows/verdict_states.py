@@ -14,9 +14,9 @@ from workbench.core.names import BEHAVIOUR, MATCHED, TEST_SETS
 from workbench.core.thresholds import FITTED_AT, UNTRAINED
 from workbench.core.verdicts import NO_THRESHOLD, NOT_FITTED
 from workbench.figures.errors import Undefined
-from workbench.figures.rows.baselines import judged
+from workbench.figures.rows.baselines import counts_for_verdict
 from workbench.figures.rows.frame import Frame, missing
-from workbench.figures.rows.select_rows import nothing, select, stack, tidy, valued
+from workbench.figures.rows.select_rows import not_measured, rows_with_values, select, stack, tidy
 
 if TYPE_CHECKING:
     from workbench.measure.behaviour.accuracy_cells import Cell, Rules
@@ -49,7 +49,7 @@ def state_rows(frame: Frame, *, trained: float) -> Frame:
     skills = select(frame, BEHAVIOUR, quantity="skill", mode="teacher_forced")
     parts = [_states_at(frame, skills.where(step=step), trained, label) for step, label in sorted(labels.items())]
     if not any(map(len, parts)):
-        raise nothing(frame, BEHAVIOUR, quantity="skill")
+        raise not_measured(frame, BEHAVIOUR, quantity="skill")
     return stack(parts)
 
 
@@ -65,7 +65,7 @@ def _states_at(frame: Frame, skills: Frame, trained: float, verdict: str) -> Fra
     counted = [cell for row in rows if (cell := _cell(frame, row, rules)) is not None and cell.defined]
     cells = {cell.key: cell for cell in counted}
     near = [cells[MATCHED, n] for n in inside if (MATCHED, n) in cells]
-    outer = [] if verdict == NOT_FITTED else [cell for key, cell in cells.items() if judged(*key, trained)]
+    outer = [] if verdict == NOT_FITTED else [cell for key, cell in cells.items() if counts_for_verdict(*key, trained)]
     states = {cell.key: trained_state(cell, rules, len(near)) for cell in near}
     for law in TEST_SETS:
         bar = bar_of((cells[law, n] for n in inside if (law, n) in cells), rules)
@@ -107,7 +107,7 @@ def _cell(frame: Frame, row: Row, rules: Rules) -> Cell | None:
     from workbench.measure.behaviour.accuracy_cells import Cell
 
     place = {name: row[name] for name in ("step", "law", "length", "mode")}
-    accuracies = valued(frame.where(measurement=BEHAVIOUR, quantity="accuracy", **place))
+    accuracies = rows_with_values(frame.where(measurement=BEHAVIOUR, quantity="accuracy", **place))
     if not len(accuracies) or missing(row["n"]):
         return None
     accuracy = float(accuracies["value"][0])

@@ -66,7 +66,7 @@ def answer_maps(found: SequenceReading, *, query: int | None = None, look: Look 
         },
         yaxis={},
         meta=_meta(found, passes, window),
-        uirevision=f"answers/{window.said}",
+        uirevision=f"answers/{window.range_text}",
     )
     drawing.update_layout(dragmode=False, margin_autoexpand=False)
     edge = found.trained + (0.5 if found.bos else -0.5)
@@ -133,7 +133,7 @@ def _meta(found: SequenceReading, passes: list[PassName], window: Window) -> dic
     pooled = f"cells are means of {window.pool} positions" if window.pool > 1 else ""
     return {
         "title": "Answers at every prefix",
-        "slice": " \u00b7 ".join(one for one in ("\u00d7 above a column: wrong", pooled, window.said) if one),
+        "slice": " \u00b7 ".join(one for one in ("\u00d7 above a column: wrong", pooled, window.range_text) if one),
         "alt": f"Answers of one sequence of {whole(window.count)} positions, {'; '.join(told)}.",
         "n": 1,
         "x": {"kind": "position"} | dict(zip(("low", "high"), window.limits(window.keys), strict=True)),

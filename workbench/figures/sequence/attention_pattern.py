@@ -188,7 +188,7 @@ def _heat(
     hover: dict[str, Any] = {"hovertemplate": "query %{y} · key %{x}<br><b>%{customdata:.3f}</b><extra></extra>"}
     if block == 1 and len(tokens) <= 128:
         hover = {"text": pair_names(tokens), "hovertemplate": "%{text}<br><b>%{customdata:.3f}</b><extra></extra>"}
-    values, ticks = painted(shown, view)
+    values, ticks = heatmap_colours(shown, view)
     figure.add_heatmap(
         x=edges,
         y=edges,
@@ -207,7 +207,7 @@ def pair_names(tokens: list[str], queries: range | None = None, keys: range | No
     return [[f"query {q} “{tokens[q]}” · key {k} “{tokens[k]}”" for k in across] for q in down]
 
 
-def painted(shown: NDArray[np.floating], view: View) -> tuple[dict[str, Any], list[tuple[float, str]]]:
+def heatmap_colours(shown: NDArray[np.floating], view: View) -> tuple[dict[str, Any], list[tuple[float, str]]]:
     """Return the colours of a view of attention: a heatmap's ``z``, ``customdata`` and range, and the ticks of its
     colour bar.
     """

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.figures.labels import magnitude, proportion, signed
-from workbench.figures.offered import offered
+from workbench.figures.labels import magnitude, proportion, signed_number
+from workbench.figures.offered import register_public
 from workbench.figures.sequence.attention_pattern import SCORE_FLOOR, View
 from workbench.figures.sequence.sequence_marks import NORMAL_95, chosen_positions, outputs_of
 from workbench.figures.sequence.sequence_window import window_of
@@ -51,7 +51,7 @@ def sequence_rows(
     return pd.concat(filled, ignore_index=True).reindex(columns=columns) if filled else pd.DataFrame(columns=columns)
 
 
-@offered
+@register_public
 def sequence_table(
     found: SequenceReading,
     read: ProbeReading | None = None,
@@ -75,7 +75,7 @@ def sequence_table(
     if found.clean.row is not None:
         rows = [np.asarray(found.of(one).row, dtype=float) for one in before]
         shown = rows[0] if part != "change" else rows[1] - rows[0]
-        written = proportion if part != "change" else signed
+        written = proportion if part != "change" else signed_number
         visible = [i <= found.query for i in range(count)]
         table[f"attention from {found.query:,}"] = [
             written(float(v), 3) if seen else "" for v, seen in zip(shown, visible, strict=True)

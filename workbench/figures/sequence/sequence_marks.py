@@ -107,7 +107,7 @@ def top_classes(output: NDArray[np.floating[Any]], most: int = TOP) -> list[int]
 def outputs_of(found: SequenceReading, part: str) -> NDArray[np.float64]:
     """Return the outputs of a forward pass, or how edits change them."""
     clean = found.clean.outputs.astype(float)
-    return clean if part == "clean" else found.changed.outputs.astype(float) - (clean if part == "change" else 0.0)
+    return clean if part == "clean" else found.edited_pass.outputs.astype(float) - (clean if part == "change" else 0.0)
 
 
 # ---- outputs ---------------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ def _top_outputs(figure: Drawing, found: SequenceReading, part: str, axes: Axes)
     """Of many classes the likeliest at each prefix, the likeliest above the others, and on top the right one; of what
     edits change, those that are the likeliest without them."""
     values = outputs_of(found, part)
-    order = np.array([top_classes(one) for one in (found.changed if part == "edited" else found.clean).outputs])
+    order = np.array([top_classes(one) for one in (found.edited_pass if part == "edited" else found.clean).outputs])
     names = np.array(found.classes, dtype=object)
     right = np.array([-1 if (answer := found.right(i)) is None else answer for i in range(len(values))])
     likely = np.where(right >= 0, values[np.arange(len(values)), right], np.nan)
@@ -222,7 +222,7 @@ def _oracle_marks(figure: Drawing, found: SequenceReading, part: str, classes: l
     if not right or len(keys) > MOST_MARKS:
         return
     places = list(right)
-    correct = (found.clean if part == "clean" else found.changed).correct
+    correct = (found.clean if part == "clean" else found.edited_pass).correct
     side = float(np.clip(330 / len(keys), 2.5, 8))
     figure.add_scatter(
         x=places,

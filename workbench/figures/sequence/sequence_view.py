@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.figures.labels import signed, whole
+from workbench.figures.labels import signed_number, whole
 from workbench.figures.look import LIGHT, Look
 from workbench.figures.registry import figure_of_pass
 from workbench.figures.sequence.attention_pattern import (
@@ -20,7 +20,7 @@ from workbench.figures.sequence.attention_pattern import (
     TITLES,
     UNITS,
     View,
-    painted,
+    heatmap_colours,
     pair_names,
     position_ticks,
 )
@@ -97,7 +97,7 @@ def sequence_view(
         yaxis={},
         meta=_meta(found, read, part, rows, view, site, domains),
         # A part that was dragged into view is drawn anew: what the browser stretched meanwhile does not stay.
-        uirevision=f"sequence/{part}/{'/'.join(rows)}/{window.said}",
+        uirevision=f"sequence/{part}/{'/'.join(rows)}/{window.range_text}",
     )
     figure.update_layout(dragmode="zoom" if has_pattern else False, margin_autoexpand=False)
     edge = found.trained + (0.5 if found.bos else -0.5)
@@ -162,7 +162,7 @@ def _check(found: SequenceReading, part: str, view: str) -> None:
     if view not in TITLES:
         raise ValueError(f"unknown view {view!r}; the views are {', '.join(TITLES)}")
     if part != "clean":
-        _ = found.changed
+        _ = found.edited_pass
 
 
 def _meta(
@@ -186,13 +186,13 @@ def _meta(
     parts = [name, UNITS[view] if part != "change" and has_heads else ""]
     if window.pool > 1:
         parts.append(f"highest of {window.pool} \u00d7 {window.pool} positions")
-    parts.append(window.said)
+    parts.append(window.range_text)
     title = TITLES[view] if "pattern" in rows else "Output"
     return {
         "title": f"{title} and probe readout" if read is not None or "summary" in rows else title,
         "slice": " \u00b7 ".join(one for one in parts if one),
         "alt": f"{title} of {name} on one sequence of {whole(window.count)} positions, {PASSES[part]}"
-        + (f", {window.said}." if window.said else ".")
+        + (f", {window.range_text}." if window.range_text else ".")
         + _answers_said(found, part),
         "n": 1,
         "x": {"kind": "position"} | dict(zip(("low", "high"), window.limits(window.keys), strict=True)),
@@ -207,7 +207,7 @@ def _meta(
 def _answers_said(found: SequenceReading, part: Part) -> str:
     """How many answers are right, in words."""
     if part == "change":
-        flipped = sum(a != b for a, b in zip(found.clean.correct, found.changed.correct, strict=True))
+        flipped = sum(a != b for a, b in zip(found.clean.correct, found.edited_pass.correct, strict=True))
         return f" {whole(flipped)} answers change between right and wrong."
     answers = [c for c in found.of(part).correct if c is not None]
     return f" {whole(sum(answers))} of {whole(len(answers))} answers are right." if answers else ""
@@ -264,10 +264,10 @@ def _pattern(figure: Drawing, found: SequenceReading, part: Part, view: View, ax
         top, marks = _CHANGE_TICKS[view]
         values: dict[str, Any] = {"z": cells.astype(np.float32), "zmin": -top, "zmax": top}
         values["customdata"] = values["z"]
-        bar = [(mark, signed(mark, 2 if top < 1 else 0)) for mark in marks]
+        bar = [(mark, signed_number(mark, 2 if top < 1 else 0)) for mark in marks]
         scale = plotly_scale(DIFFERENCE[axes.theme])
     else:
-        values, bar = painted(cells, view)
+        values, bar = heatmap_colours(cells, view)
         scale = plotly_scale(AMOUNT[axes.theme])
     hover: dict[str, Any] = {"hovertemplate": "query %{y} · key %{x}<br><b>%{customdata:.3f}</b><extra></extra>"}
     if names_fit(window):

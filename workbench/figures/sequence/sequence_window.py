@@ -33,7 +33,7 @@ class Window:
         return len(self.queries) == len(self.keys) == self.count
 
     @property
-    def said(self) -> str:
+    def range_text(self) -> str:
         """The ranges in words; empty for all of the sequence."""
         return "" if self.whole else f"queries {_span(self.queries)} \u00b7 keys {_span(self.keys)}"
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
-from workbench.figures.labels import signed, whole
-from workbench.figures.offered import offered
+from workbench.figures.labels import signed_number, whole
+from workbench.figures.offered import register_public
 from workbench.measure.edits.reading import Twin, WrongStrings
 
 
-@offered
+@register_public
 def wrong_strings_table(found: WrongStrings) -> pd.DataFrame:
     """Return one row of texts per sequence: correct answer, the model's answer and its margin, and the nearest correct
     input.
@@ -22,7 +22,7 @@ def wrong_strings_table(found: WrongStrings) -> pd.DataFrame:
             "sequence": example.text,
             "correct": example.right,
             "answered": example.answered,
-            "margin, nats": signed(example.margin, 1),
+            "margin, nats": signed_number(example.margin, 1),
             "nearest correct input": twin_said(example.twin),
             "recovered": "" if example.repaired is None else "yes" if example.repaired else "no",
         }

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from workbench.figures.look import Theme
-from workbench.figures.offered import offered
+from workbench.figures.offered import register_public
 
 ColourMap = tuple[tuple[float, str], ...]
 
@@ -157,7 +157,7 @@ def difference_colours(share: float, theme: Theme = "light") -> tuple[str, str]:
     return fill, text_on(fill)
 
 
-@offered
+@register_public
 def palette_css() -> str:
     """Return the colours and sizes of both themes as CSS custom properties. The dark ones apply under Mantine's
     colour-scheme attribute.

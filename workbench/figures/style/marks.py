@@ -409,7 +409,7 @@ def span_meta(kind: str, axis: Mapping[str, Any]) -> dict[str, Any]:
     return {"kind": kind, "low": float(axis["range"][0]), "high": float(axis["range"][1])}
 
 
-def said(data: Frame, along: str, at: Sequence[float]) -> str:
+def values_in_words(data: Frame, along: str, at: Sequence[float]) -> str:
     """Return the values of a line at some x values, in words: ``1.00 at length 50, 0.52 at length 1,024``."""
     parts = []
     for x in dict.fromkeys(at):

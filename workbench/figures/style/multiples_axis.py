@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from workbench.figures.labels import in_items_said, multiple
 from workbench.figures.look import Theme
-from workbench.figures.offered import offered
+from workbench.figures.offered import register_public
 from workbench.figures.style.design_tokens import TOKENS
 from workbench.figures.style.marks import span_meta
 from workbench.figures.style.plain_figure import Drawing
@@ -24,7 +24,7 @@ TITLE = "prefix length, \u00d7 trained"
 _WANTED = (*(2.0**k for k in range(12, 0, -1)), 0.5, 0.25, 1.5, 3.0, 6.0)
 
 
-@offered
+@register_public
 def in_multiples(figure: D, *, trained: float, span: tuple[float, float] | None = None, theme: Theme = "light") -> D:
     """The same figure with its length axes in multiples of N, the longest length seen in training.
 
@@ -55,7 +55,7 @@ def in_multiples(figure: D, *, trained: float, span: tuple[float, float] | None 
     return figure
 
 
-@offered
+@register_public
 def in_items(figure: D) -> D:
     """The same figure with its lengths named for what they count in a prompt: items of the question.
 

@@ -6,11 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.figures.labels import dotted, sample_size
+from workbench.figures.labels import join_with_dots, sample_size
 from workbench.figures.look import Look
 from workbench.figures.rows.frame import Frame
 from workbench.figures.rows.select_rows import refuse_empty, run_name, series_of, smallest_n
-from workbench.figures.style.marks import Cursor, Label, add_cursor, add_end_labels, add_line, said, span_meta
+from workbench.figures.style.marks import (
+    Cursor,
+    Label,
+    add_cursor,
+    add_end_labels,
+    add_line,
+    span_meta,
+    values_in_words,
+)
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.template import UNIT, blank, run_axis, unit_axis
 
@@ -101,7 +109,7 @@ def series_figure(
         run_axis(along, frame.distinct(along), trained, look.theme),
         y_axis,
         title=title,
-        slice=dotted(place, sample_size(n)),
+        slice=join_with_dots(place, sample_size(n)),
         n=n,
         name=f"{run_name(data)}/{title.lower().replace(' ', '_')}_over_{along}",
         look=look,
@@ -144,4 +152,4 @@ def add_series(
 def alt_text(data: Frame, along: str, at: Sequence[float], names: Sequence[str] | None = None) -> str:
     """Return the values of lines at some x values, in words, for screen readers."""
     parts = dict(series_of(data))
-    return "; ".join(f"{name} {said(parts[name], along, at)}" for name in names or parts if name in parts)
+    return "; ".join(f"{name} {values_in_words(parts[name], along, at)}" for name in names or parts if name in parts)

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from workbench.figures.offered import offered
+from workbench.figures.offered import register_public
 
 
-@offered
+@register_public
 def spark_path(
     values: Sequence[float | None],
     low: float,
@@ -54,7 +54,7 @@ def spark_path(
     return "".join(parts)
 
 
-@offered
+@register_public
 def spark_svg(
     values: Sequence[float | None],
     low: float,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from workbench.core.names import CHALLENGE
 from workbench.figures.look import Theme
-from workbench.figures.rows.baselines import judged
+from workbench.figures.rows.baselines import counts_for_verdict
 from workbench.figures.style.marks import add_hatching
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.template import u_length
@@ -17,7 +17,7 @@ def hatch_unjudged(figure: Drawing, measured: Mapping[float, Iterable[float]], t
     spans: list[tuple[float, float]] = []
     for trained, lengths in sorted(measured.items()):
         beyond = [float(n) for n in lengths if n > trained]
-        tested = [n for n in beyond if judged(CHALLENGE, n, trained)]
+        tested = [n for n in beyond if counts_for_verdict(CHALLENGE, n, trained)]
         if len(tested) < len(beyond):
             end = u_length(min(tested)) if tested else float(figure.layout.xaxis.range[1])
             spans.append((u_length(trained), float(end)))

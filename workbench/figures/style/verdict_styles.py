@@ -8,15 +8,15 @@ from workbench.core.verdicts import Since as Since
 from workbench.core.verdicts import since as since
 from workbench.core.verdicts import verdict_kind
 from workbench.figures.errors import AmbiguousRows, NotMeasured
-from workbench.figures.offered import offered
+from workbench.figures.offered import register_public
 from workbench.figures.rows.conversion import of_rows
 from workbench.figures.rows.frame import Frame
 
-offered(Since)
-offered(since)
+register_public(Since)
+register_public(since)
 
 
-@offered
+@register_public
 def glyph_svg(verdict: str) -> str:
     """Return the glyph of a verdict (a small accuracy curve beyond the longest trained length) as SVG in
     ``currentColor``.

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from workbench.core.thresholds import NAMING_SHARE
 from workbench.figures.labels import Piece
-from workbench.figures.rows.claims import at_length, count, estimate, layer, note, plain, trained
+from workbench.figures.rows.claims import at_length, count, estimate, layer, note, plain, trained_length_clause
 from workbench.figures.rows.frame import Frame
-from workbench.figures.rows.select_rows import valued
+from workbench.figures.rows.select_rows import rows_with_values
 
 MEASUREMENT, QUANTITY, CONTROL = "circuits.interchange", "subspace_interchange_accuracy", "random subspace"
 Row = Mapping[str, Any]
@@ -43,7 +43,7 @@ def carried_across(frame: Frame, *, step: int, longest: float) -> CarriedAcross 
         longest: N, the longest trained length.
     """
     at = {"measurement": MEASUREMENT, "quantity": QUANTITY, "law": "matched", "step": step, "mode": f"from {longest:g}"}
-    rows = valued(frame.where(**at)).sort("layer").rows()
+    rows = rows_with_values(frame.where(**at)).sort("layer").rows()
     lengths = [row["length"] for row in rows if row["length"] > longest]
     here = [row for row in rows if lengths and row["length"] == max(lengths)]
     controls = {row["layer"]: row for row in here if row["control"] == CONTROL}
@@ -60,7 +60,7 @@ def _sentences(row: Row, control: Row, longest: float) -> tuple[list[Piece], lis
     result = [
         at_length(row, longest, "At length "),
         plain(", the model reads the task state in the code of length "),
-        trained(longest),
+        trained_length_clause(longest),
         plain("."),
     ]
     edit = [
@@ -68,7 +68,7 @@ def _sentences(row: Row, control: Row, longest: float) -> tuple[list[Piece], lis
         layer(row),
         note(row, " (", ")"),
         plain(" is copied from a sequence of length "),
-        trained(longest),
+        trained_length_clause(longest),
         count(row, "length", " into one of length ", ", the copied answer follows in "),
     ]
     share = [*estimate(row), count(row, "n", " of ", " pairs")]

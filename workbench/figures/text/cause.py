@@ -12,7 +12,7 @@ from typing import NamedTuple
 from workbench.core.names import NOT_EXPLAINED, POSITION_OR_CONTENT
 from workbench.figures.labels import Piece
 from workbench.figures.panels.restored_shares import name_of
-from workbench.figures.rows.claims import at_length, count, estimate, plain, recovered
+from workbench.figures.rows.claims import accuracy_after_intervention, at_length, count, estimate, plain
 from workbench.figures.rows.diagnosis_rows import (
     MEASUREMENT,
     Row,
@@ -22,7 +22,7 @@ from workbench.figures.rows.diagnosis_rows import (
     share_of,
 )
 from workbench.figures.rows.frame import Frame
-from workbench.figures.rows.select_rows import valued
+from workbench.figures.rows.select_rows import rows_with_values
 from workbench.figures.text.diagnosis_sentence import best_tried, cause_sentence, chosen_position, diagnosis_sentence
 
 RIGHT_KEY = "attention to only the right key"
@@ -84,7 +84,7 @@ def _shares(own: Frame, named: Row) -> list[RecoveredShare]:
     """The shares that the sentence of the diagnosis names."""
     here = own.where(length=named["length"])
     if named["label"] == NOT_EXPLAINED:
-        tried = valued(here.where(quantity="restored_share", control="", mode="alone")).rows()
+        tried = rows_with_values(here.where(quantity="restored_share", control="", mode="alone")).rows()
         if not tried:
             return []
         share = best_tried(tried)
@@ -110,7 +110,7 @@ def _with_control(own: Frame, share: Row, why: str = "") -> RecoveredShare:
 
 def _right_key(here: Frame) -> list[RecoveredShare]:
     """What the right key recovers at the best head. This edit uses the answer, so that it names no cause."""
-    rows = valued(here.where(quantity="oracle_key_share", control="")).rows()
+    rows = rows_with_values(here.where(quantity="oracle_key_share", control="")).rows()
     best = max(rows, key=lambda row: float(row["value"]), default=None)
     why = "uses the answer" + (f"; best of {len(rows)} heads" if len(rows) > 1 else "")
     return [] if best is None else [RecoveredShare(RIGHT_KEY, why, best, None)]
@@ -118,8 +118,8 @@ def _right_key(here: Frame) -> list[RecoveredShare]:
 
 def _accuracy(own: Frame, named: Row, shares: list[RecoveredShare], longest: float) -> list[Piece]:
     """Accuracy at N and at the diagnosed length, and what the share makes of it there."""
-    rows = {row["length"]: row for row in valued(own.where(quantity="balanced_accuracy")).rows()}
-    drops = valued(own.where(quantity="balanced_loss", length=named["length"], control="")).rows()
+    rows = {row["length"]: row for row in rows_with_values(own.where(quantity="balanced_accuracy")).rows()}
+    drops = rows_with_values(own.where(quantity="balanced_loss", length=named["length"], control="")).rows()
     trained, before = rows.get(longest), rows.get(named["length"])
     if not named["label"] or trained is None or before is None:
         return []
@@ -130,6 +130,6 @@ def _accuracy(own: Frame, named: Row, shares: list[RecoveredShare], longest: flo
     if shares and drops:
         first = shares[0]
         size = count(first.share, "n", " (computed from the share, n = ", ")")
-        pieces += [plain(", and there about "), recovered(before, drops[0], first.share)]
+        pieces += [plain(", and there about "), accuracy_after_intervention(before, drops[0], first.share)]
         pieces += [plain(f" with {first.name}"), size] if first.share["length"] == named["length"] else []
     return [*pieces, plain(".")]

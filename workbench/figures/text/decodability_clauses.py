@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.figures.labels import Piece
-from workbench.figures.rows.claims import count, estimate, layer, number, plain, trained
+from workbench.figures.rows.claims import count, estimate, layer, number, plain, trained_length_clause
 from workbench.figures.rows.frame import Frame, missing
 from workbench.figures.text.decodability_rows import CarriedReading, Row, at_longest, by_layer, readings
 
@@ -138,7 +138,7 @@ def _summary(found: Sequence[CarriedReading], longest_trained: float) -> Pieces:
         return [*pieces, number(moved.row), count(moved.row, "length", " at "), plain("; "), *numbers, plain(")")]
     if not past:
         return [*pieces, plain(" ("), *numbers, plain(")")]
-    pieces += [plain(" in one code at every measured length past "), trained(longest_trained)]
+    pieces += [plain(" in one code at every measured length past "), trained_length_clause(longest_trained)]
     return [*pieces, plain(" ("), *numbers, plain(")")]
 
 

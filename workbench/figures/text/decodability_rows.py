@@ -14,7 +14,7 @@ import numpy as np
 
 from workbench.figures.panels.decodability import CONCEPTS, MODE, last_layer, probe_layers, probe_rows
 from workbench.figures.rows.frame import Frame, missing
-from workbench.figures.rows.select_rows import valued
+from workbench.figures.rows.select_rows import rows_with_values
 
 Row = Mapping[str, Any]
 
@@ -68,11 +68,11 @@ def readings(frame: Frame, concept: str, *, step: int, layer: int | None = None)
     if not len(probe_layers(frame)):
         return ()
     at = last_layer(frame) if layer is None else layer
-    return frame.kept(("readings", concept, step, at), lambda: _readings(frame, concept, step, at))
+    return frame.cache(("readings", concept, step, at), lambda: _readings(frame, concept, step, at))
 
 
 def _readings(frame: Frame, concept: str, step: int, at: int) -> tuple[CarriedReading, ...]:
-    rows = valued(probe_rows(frame, concept, step=step, layer=at)).sort("length").rows()
+    rows = rows_with_values(probe_rows(frame, concept, step=step, layer=at)).sort("length").rows()
     rows_by_mode: dict[str, dict[int, Row]] = {}
     controls: dict[int, Row] = {}
     for row in rows:

@@ -22,7 +22,7 @@ from workbench.figures.rows.claims import (
     note,
     number,
     plain,
-    trained,
+    trained_length_clause,
 )
 from workbench.figures.rows.conversion import of_rows
 from workbench.figures.rows.diagnosis_rows import (
@@ -34,7 +34,7 @@ from workbench.figures.rows.diagnosis_rows import (
     share_of,
 )
 from workbench.figures.rows.frame import Frame, missing
-from workbench.figures.rows.select_rows import valued
+from workbench.figures.rows.select_rows import rows_with_values
 from workbench.measure.edits.interventions.all_interventions import by_name
 
 CAUSES = {
@@ -100,7 +100,7 @@ def _parts(frame: Frame, step: int, longest: float, length: int | None) -> tuple
     causes = ["position", "keys"] if named["label"] == POSITION_OR_KEYS else [*recovered_by(named)]
     if len(causes) > 1 and deciding is None:
         for place, cause in enumerate(causes):
-            pieces += [plain(" or " * (place > 0) + CAUSES[cause]), trained(longest)]
+            pieces += [plain(" or " * (place > 0) + CAUSES[cause]), trained_length_clause(longest)]
         pieces += [plain(" "), *_effect(here, ""), plain(".")]
         if named["label"] == POSITION_OR_KEYS:
             untested = plain(" Whether positions are the cause could not be tested")
@@ -109,7 +109,13 @@ def _parts(frame: Frame, step: int, longest: float, length: int | None) -> tuple
         pieces.append(plain(" These causes are not distinguished."))
     else:
         s = "" if str(named["label"]) in MANY else "s"
-        pieces += [plain(CAUSES[named["label"]]), trained(longest), plain(" "), *_effect(here, s), plain(".")]
+        pieces += [
+            plain(CAUSES[named["label"]]),
+            trained_length_clause(longest),
+            plain(" "),
+            *_effect(here, s),
+            plain("."),
+        ]
     return pieces, _recovered(own, here, named, deciding), []
 
 
@@ -125,7 +131,7 @@ def _nothing(own: Frame, named: Row) -> list[Piece]:
         return [capital(note(named))]
     diagnosed = own.where(quantity="entry").sort("length").rows()
     small = [row for row in diagnosed if NOTHING in str(row["note"])]
-    drops = {row["length"]: row for row in valued(own.where(quantity="balanced_loss", control="")).rows()}
+    drops = {row["length"]: row for row in rows_with_values(own.where(quantity="balanced_loss", control="")).rows()}
     pieces: list[Piece] = []
     for row in small:
         joint = plain(" and ") if pieces else plain("Class-balanced accuracy drops ")
@@ -179,7 +185,7 @@ def _recovered(own: Frame, here: Frame, named: Row, deciding: Row | None) -> lis
     if rivals or " and " in target:
         return pieces
     aside = ASIDE[target[0]]
-    shares = valued(here.where(quantity="restored_share", control="", mode="alone")).rows()
+    shares = rows_with_values(here.where(quantity="restored_share", control="", mode="alone")).rows()
     for other in [row for row in shares if str(row["target"]).startswith(aside) and row["note"]][:1]:
         pieces += [plain(f" {_phrase(str(other['target']), True)} recover "), *estimate(other), plain(".")]
     return pieces
@@ -199,13 +205,13 @@ def _decided(own: Frame, deciding: Row, target: str, rival: str) -> list[Piece]:
 
 def _right_key(here: Frame) -> list[Piece]:
     """What the right key recovers in place of what a head attends to, its control, and what positions recover."""
-    oracle = valued(here.where(quantity="oracle_key_share", control="")).rows()
+    oracle = rows_with_values(here.where(quantity="oracle_key_share", control="")).rows()
     best = max(oracle, key=_value, default=None)
     if best is None:
         return [plain(" No label-free intervention recovers half of the accuracy drop.")]
     pieces: list[Piece] = [plain(" Attention to only the right key recovers "), *estimate(best), plain(OF_THE_DROP)]
     at = {"layer": best["layer"], "head": best["head"]}
-    untrained = valued(here.where(quantity="oracle_key_share", control="untrained", **at)).rows()
+    untrained = rows_with_values(here.where(quantity="oracle_key_share", control="untrained", **at)).rows()
     if untrained:
         pieces += [plain(" In untrained models this edit moves accuracy by at most "), number(untrained[0])]
         pieces.append(plain(" from chance."))
@@ -220,7 +226,7 @@ def _untested(here: Frame, named: Row, longest: float) -> list[Piece]:
     sites = here.where(quantity="failure_site", label="selection").rows()
     which = [head(sites[0])] if sites else [plain("a head")]
     pieces: list[Piece] = [_at(named, longest), *which, plain(" attends to the wrong tokens.")]
-    oracle = valued(here.where(quantity="oracle_key_share", control="")).rows()
+    oracle = rows_with_values(here.where(quantity="oracle_key_share", control="")).rows()
     if oracle:
         best = max(oracle, key=_value)
         pieces += [plain(" Attention to only the right key recovers "), *estimate(best), plain(OF_THE_DROP)]
@@ -228,7 +234,9 @@ def _untested(here: Frame, named: Row, longest: float) -> list[Piece]:
     chosen = chosen_position(here)
     if chosen is not None:
         pieces += [plain(f": {_phrase(str(chosen['target']))} recover "), *estimate(chosen)]
-        wrong = valued(here.where(quantity="restored_share", target=chosen["target"], control="wrong_constant")).rows()
+        wrong = rows_with_values(
+            here.where(quantity="restored_share", target=chosen["target"], control="wrong_constant")
+        ).rows()
         pieces += [plain(", with a wrong constant "), *estimate(wrong[0])] if wrong else []
         return [*pieces, plain(".")]
     return [*pieces, *_untestable_because(here, longest)]
@@ -243,12 +251,16 @@ def chosen_position(here: Frame) -> Row | None:
 def _untestable_because(here: Frame, longest: float) -> list[Piece]:
     """The end of a sentence: why no position intervention is applicable."""
     if _untestable(here):
-        return [plain(": every position intervention costs too much accuracy at "), trained(longest), plain(".")]
+        return [
+            plain(": every position intervention costs too much accuracy at "),
+            trained_length_clause(longest),
+            plain("."),
+        ]
     return [plain(": no position intervention is applicable.")]
 
 
 def _unexplained(here: Frame, named: Row, longest: float) -> list[Piece]:
-    shares = valued(here.where(quantity="restored_share", control="", mode="alone")).rows()
+    shares = rows_with_values(here.where(quantity="restored_share", control="", mode="alone")).rows()
     pieces: list[Piece] = [_at(named, longest)]
     pieces += _too_little(here, shares) if shares else [plain("no intervention is applicable")]
     pieces.append(plain(". The failure is not explained."))
@@ -256,7 +268,7 @@ def _unexplained(here: Frame, named: Row, longest: float) -> list[Piece]:
     pieces += [] if still is None else [plain(" The answer is still readable"), layer(still, " "), plain(".")]
     if _untestable(here):
         told_why = " Positions could not be tested: every position intervention costs too much accuracy at "
-        pieces += [plain(told_why), trained(longest), plain(".")]
+        pieces += [plain(told_why), trained_length_clause(longest), plain(".")]
     return pieces
 
 
@@ -267,7 +279,7 @@ def _too_little(here: Frame, shares: Sequence[Row]) -> list[Piece]:
     if judged is max(shares, key=_value) and _value(judged) < NAMING_SHARE:
         return [plain("no intervention recovers more than "), number(judged), drop]
     target = str(judged["target"])
-    wrong = valued(here.where(quantity="restored_share", target=target, control="wrong_constant")).rows()
+    wrong = rows_with_values(here.where(quantity="restored_share", target=target, control="wrong_constant")).rows()
     if _value(judged) < NAMING_SHARE or not wrong:
         chosen = "no intervention that was chosen on the other half of the sequences recovers more than "
         return [plain(chosen), number(judged), drop]
@@ -295,14 +307,14 @@ def _still_readable(here: Frame) -> Row | None:
     """The last block behind which a probe reads nearly what N has, and untrained weights would not show it."""
     readable = here.where(quantity="answer_readable")
     accuracy = here.where(quantity="balanced_accuracy").rows()
-    loss = valued(here.where(quantity="balanced_loss")).rows()
+    loss = rows_with_values(here.where(quantity="balanced_loss")).rows()
     if not accuracy or not loss:
         return None
     at_trained = float(accuracy[0]["value"]) + float(loss[0]["value"])
     control = {row["layer"]: float(row["value"]) for row in readable.where(control="untrained").rows() if row["value"]}
     good = [
         row
-        for row in valued(readable.where(control="")).sort("layer").rows()
+        for row in rows_with_values(readable.where(control="")).sort("layer").rows()
         if at_trained - float(row["value"]) <= NEAR and at_trained - control.get(row["layer"], 1.0) >= FAR
     ]
     return good[-1] if good else None
@@ -327,6 +339,6 @@ def _phrase(target: str, first: bool = False) -> str:
     return phrase[:1].upper() + phrase[1:] if first else phrase
 
 
-def told(pieces: Sequence[Piece]) -> str:
+def plain_text(pieces: Sequence[Piece]) -> str:
     """Return sentences as plain text."""
     return "".join(text for text, _ in pieces)

@@ -27,21 +27,21 @@ from workbench.figures.heads.head_curves import MEASUREMENT as HARDMAX
 from workbench.figures.heads.leading_head import leading_clause, leading_head
 from workbench.figures.labels import MISSING, Piece, estimate, interval, layer_said, proportion, whole
 from workbench.figures.panels.accuracy import LAWS, MEASUREMENT
-from workbench.figures.rows.baselines import baseline_rows, judged
-from workbench.figures.rows.claims import bar, count, note, plain, threshold, trained
+from workbench.figures.rows.baselines import baseline_rows, counts_for_verdict
+from workbench.figures.rows.claims import bar, count, note, plain, threshold, trained_length_clause
 from workbench.figures.rows.claims import head as named_head
 from workbench.figures.rows.conversion import of_rows
 from workbench.figures.rows.frame import Frame, missing
-from workbench.figures.rows.select_rows import nearest, valued
+from workbench.figures.rows.select_rows import nearest, rows_with_values
 from workbench.figures.text.decodability_clauses import LITTLE, MOVED
 from workbench.figures.text.decodability_rows import CarriedReading, above, readings
 from workbench.figures.text.strata_clauses import (
     COMPONENTS,
     each_stratum,
+    joint_row,
     kind_of,
     name_of,
     repeats,
-    together,
     verb,
     worst_of,
 )
@@ -145,7 +145,7 @@ def _estimate(row: Row) -> str:
 # ---- behaviour --------------------------------------------------------------------------------------------
 def _curve(frame: Frame, step: int, quantity: str, law: str) -> list[dict[str, Any]]:
     rows = frame.where(measurement=MEASUREMENT, quantity=quantity, mode="teacher_forced", law=law, step=step)
-    return valued(rows).sort("length").rows()
+    return rows_with_values(rows).sort("length").rows()
 
 
 def _fit(frame: Frame, verdict: Row, longest_trained: float) -> tuple[list[Evidence], bool]:
@@ -185,7 +185,7 @@ def _past_training(frame: Frame, verdict: Row, longest_trained: float, fitted: b
         if not ends or not curve:
             continue
         if law == CHALLENGE:  # N itself is not judged there, and is what accuracy falls from
-            unjudged = [n for n in curve if n > longest_trained and not judged(law, n, longest_trained)]
+            unjudged = [n for n in curve if n > longest_trained and not counts_for_verdict(law, n, longest_trained)]
             curve = {n: row for n, row in curve.items() if n not in unjudged}
         baseline = {int(row["length"]): row for row in baseline_rows(frame, law, "length", step=step).rows()}
         made = _fails(ends[0], curve, longest_trained) or _stays(ends[0], curve, longest_trained)
@@ -206,7 +206,11 @@ def _fails(end: Row, curve: Mapping[int, Row], longest_trained: float) -> tuple[
     if end["status"] != "ok" or missing(end["value"]) or int(end["value"]) not in curve:
         return None
     start = curve[nearest(list(curve), longest_trained)]
-    clause: Pieces = [plain("Accuracy falls past "), trained(longest_trained), count(end, "value", ": it fails at ")]
+    clause: Pieces = [
+        plain("Accuracy falls past "),
+        trained_length_clause(longest_trained),
+        count(end, "value", ": it fails at "),
+    ]
     return clause, curve[int(end["value"])], start, [count(end, "value", "fails at ")]
 
 
@@ -220,14 +224,18 @@ def _stays(end: Row, curve: Mapping[int, Row], longest_trained: float) -> tuple[
     if not past:
         return None
     lowest = min(past, key=lambda row: float(row["value"]))
-    clause: Pieces = [plain("Accuracy stays past "), trained(longest_trained), count(end, "low", ", up to ")]
+    clause: Pieces = [
+        plain("Accuracy stays past "),
+        trained_length_clause(longest_trained),
+        count(end, "low", ", up to "),
+    ]
     return [*clause, count(lowest, "length", "; lowest at ")], lowest, lowest, [count(end, "low", "no failure to ")]
 
 
 def _near_ties(frame: Frame, verdict: Row) -> list[Evidence]:
     """Whether hard strata hold past N; of a mixture a line for each component, else one for all together."""
     step = int(verdict["step"])
-    row = together(frame, step)
+    row = joint_row(frame, step)
     if row is None:
         return []
     kind, strata = kind_of(row), each_stratum(frame, step)
@@ -341,7 +349,7 @@ def _head(
     cost: Pieces = [
         plain("; without it, "), *leading.cost, count(leading.tested, "length", " at length ")
     ]  # fmt: skip
-    row = leading.sized
+    row = leading.smallest_drop
     control = None if row is None else (leading.controls or {}).get(str(row["mode"]))
     even = {SCALE_ROBUST: ", attention stays even", LENGTH_COUPLED: ", attention gets uneven"}
     few = [shape[0], plain(f" matters{even.get(speaks, ', attention inconclusive')}")]

@@ -14,10 +14,10 @@ from workbench.core.names import CHALLENGE, MATCHED
 from workbench.core.verdicts import NO_THRESHOLD, NOT_FITTED, UNSEEN_POSITION
 from workbench.figures.labels import Piece, proportion
 from workbench.figures.panels.accuracy import LAWS, MEASUREMENT
-from workbench.figures.rows.baselines import baseline_rows, judged
+from workbench.figures.rows.baselines import baseline_rows, counts_for_verdict
 from workbench.figures.rows.claims import at_length, count, estimate, number, plain
 from workbench.figures.rows.frame import Frame, missing
-from workbench.figures.rows.select_rows import nearest, valued
+from workbench.figures.rows.select_rows import nearest, rows_with_values
 from workbench.figures.text.run_sentences import since_sentence, verdict_sentences
 
 Row = Mapping[str, Any]
@@ -93,7 +93,7 @@ def named_lengths(frame: Frame, verdict: Row, law: str, trained: float) -> Lengt
     """
     step = int(verdict["step"])
     rows = frame.where(measurement=MEASUREMENT, quantity="accuracy", mode="teacher_forced", law=law, step=step)
-    curve = valued(rows).sort("length").rows()
+    curve = rows_with_values(rows).sort("length").rows()
     if not curve:
         return None
     first = nearest([int(row["length"]) for row in curve], trained)
@@ -114,7 +114,7 @@ def named_lengths(frame: Frame, verdict: Row, law: str, trained: float) -> Lengt
 
 
 def _tested(law: str, length: float, trained: float, top: float) -> bool:
-    return length <= top and judged(law, length, trained)
+    return length <= top and counts_for_verdict(law, length, trained)
 
 
 def _about_lengths(verdict: Row) -> bool:
@@ -167,7 +167,7 @@ def _at_baseline(frame: Frame, verdict: Row, lengths: Lengths, trained: float) -
     step, law = int(verdict["step"]), lengths.law
     first, last = float(lengths.fails["length"]), float(lengths.longest["length"])
     rows = frame.where(measurement=MEASUREMENT, quantity="skill", mode="teacher_forced", law=law, step=step)
-    skill = [row for row in valued(rows).sort("length").rows() if first <= row["length"] <= last]
+    skill = [row for row in rows_with_values(rows).sort("length").rows() if first <= row["length"] <= last]
     level = list(takewhile(lambda row: not missing(row["low"]) and row["low"] <= 0, reversed(skill)))
     base = [row for row in baseline_rows(frame, law, "length", step=step).rows() if row["length"] == last]
     if not level or not base or level[0]["length"] != last:

@@ -13,10 +13,10 @@ from workbench.figures.in_context.inducing_heads import MEASUREMENT as HEADS
 from workbench.figures.in_context.inducing_heads import QUANTITY as INDUCTION
 from workbench.figures.in_context.inducing_heads import highest_inducer, leading_inducer
 from workbench.figures.labels import Piece
-from workbench.figures.rows.claims import asked, count, estimate, head, note, number, plain
+from workbench.figures.rows.claims import count, estimate, head, note, number, plain, selection_without_row
 from workbench.figures.rows.conversion import of_rows
 from workbench.figures.rows.frame import Frame, missing
-from workbench.figures.rows.select_rows import valued
+from workbench.figures.rows.select_rows import rows_with_values
 
 MEASUREMENT = IN_CONTEXT
 
@@ -52,7 +52,7 @@ def in_context_course(frame: Frame, *, step: int) -> list[Piece]:
         step: the checkpoint.
     """
     where = {"measurement": MEASUREMENT, "quantity": "answer_accuracy", "mode": ["task", "teacher_forced"]}
-    rows = valued(frame.where(step=step, **where)).sort("length").rows()
+    rows = rows_with_values(frame.where(step=step, **where)).sort("length").rows()
     if len(rows) < 2:
         return []
     ends = frame.where(measurement=MEASUREMENT, quantity="decays_from", step=step, status="ok").rows()
@@ -85,7 +85,7 @@ def asymmetry_sentence(frame: Frame, *, step: int) -> list[Piece]:
         NotMeasured: if the checkpoint was not evaluated in a prompt.
     """
     where = {"measurement": ASYMMETRY, "quantity": "neighbour_asymmetry", "step": step, "status": "ok"}
-    rows = valued(frame.where(**where)).sort("length").rows()
+    rows = rows_with_values(frame.where(**where)).sort("length").rows()
     if not rows:
         raise NotMeasured(ASYMMETRY, f"Right against left neighbour is not measured at step {step:,}.")
     parts = [[*estimate(one), count(one, "length", " at ", " items")] for one in rows]
@@ -107,13 +107,13 @@ def in_context_rail(frame: Frame, row: str, step: int, length: int, layer: int, 
         asked_there = {"measurement": MEASUREMENT, "quantity": "answer_accuracy"}
         found = _at(frame, step, length, asked_there)
         if not found:
-            return [asked("step", step, "Answers in context are not measured at step ", ".")]
+            return [selection_without_row("step", step, "Answers in context are not measured at step ", ".")]
         ends = [[*estimate(one), count(one, "length", " at ", " items")] for one in found]
         return [plain("Right of all answer tokens: "), *_joined(ends), plain(".")]
     if row == "mechanism":
         found = _at(frame, step, length, {"measurement": HEADS, "quantity": INDUCTION, "layer": layer, "head": which})
         if not found:
-            return [asked("step", step, "Heads are not measured at step ", ".")]
+            return [selection_without_row("step", step, "Heads are not measured at step ", ".")]
         ends = [[number(one), count(one, "length", " at ", " items")] for one in found]
         said = plain(" gives to the key behind the earlier occurrence of the token at hand, of its attention: ")
         return [head(found[0]), said, *_joined(ends), plain("."), *_chosen_inducer(frame, step, layer, which)]
@@ -123,7 +123,7 @@ def in_context_rail(frame: Frame, row: str, step: int, length: int, layer: int, 
 def _chosen_inducer(frame: Frame, step: int, layer: int, which: int) -> list[Piece]:
     """Where the head was chosen as the highest of all, and the highest one at most items; empty for other heads."""
     where = {"measurement": HEADS, "quantity": INDUCTION, "mode": ["task", "teacher_forced"], "law": "matched"}
-    rows = valued(frame.where(step=step, **where)).rows()
+    rows = rows_with_values(frame.where(step=step, **where)).rows()
     lengths = sorted({int(row["length"]) for row in rows})
     if len(lengths) < 2 or leading_inducer(frame, step=step) != (layer, which):
         return []
@@ -141,7 +141,7 @@ def _changed(frame: Frame, step: int, length: int) -> list[Piece]:
     oracle."""
     rows = changed_rows(frame, step=step, length=length)
     if not rows:
-        return [asked("step", step, "Changed heads are not measured at these items and step ", ".")]
+        return [selection_without_row("step", step, "Changed heads are not measured at these items and step ", ".")]
     first = next(iter(rows.values()))
     ends = [[*estimate(row), plain(f" with {TOLD[name]}")] for name, row in rows.items()]
     return [count(first, "length", "Accuracy changes at ", " items: by "), *_joined(ends), plain(".")]
@@ -149,7 +149,7 @@ def _changed(frame: Frame, step: int, length: int) -> list[Piece]:
 
 def _at(frame: Frame, step: int, length: int, where: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The rows at the fewest items and at the selected number."""
-    rows = valued(frame.where(step=step, mode=["task", "teacher_forced"], **where)).sort("length").rows()
+    rows = rows_with_values(frame.where(step=step, mode=["task", "teacher_forced"], **where)).sort("length").rows()
     return [one for index, one in enumerate(rows) if index == 0 or int(one["length"]) == length]
 
 

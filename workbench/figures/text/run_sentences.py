@@ -31,9 +31,8 @@ from workbench.figures.heads.leading_head import Leading, leading_clause, leadin
 from workbench.figures.labels import Piece, proportion, whole
 from workbench.figures.panels.accuracy import LAWS, MEASUREMENT
 from workbench.figures.panels.decodability import CONCEPTS
-from workbench.figures.rows.baselines import first_judged, judged, predictor_rows
+from workbench.figures.rows.baselines import counts_for_verdict, first_judged, predictor_rows
 from workbench.figures.rows.claims import (
-    asked,
     at_length,
     bar,
     capital,
@@ -42,16 +41,23 @@ from workbench.figures.rows.claims import (
     note,
     number,
     plain,
+    selection_without_row,
     threshold,
 )
 from workbench.figures.rows.conversion import of_rows
 from workbench.figures.rows.diagnosis_rows import named_entry
 from workbench.figures.rows.frame import Frame, missing, present
-from workbench.figures.rows.select_rows import nearest, stack, valued
+from workbench.figures.rows.select_rows import nearest, rows_with_values, stack
 from workbench.figures.text.decodability_clauses import carried_clause, rail_carried
 from workbench.figures.text.diagnosis_sentence import diagnosis_sentence
 from workbench.figures.text.ssm_sentences import scan_text, without_attention
-from workbench.figures.text.strata_clauses import components, composed, follows, strata_clause, strata_followed
+from workbench.figures.text.strata_clauses import (
+    component_shares_clause,
+    components,
+    follows,
+    strata_clause,
+    strata_followed,
+)
 
 __all__ = [
     "Piece",
@@ -150,7 +156,7 @@ def predictor_clause(frame: Frame, step: int, trained: float) -> Pieces:
         return []
     pieces = [plain(f"; a table of the training text ({shortcut_name(BIGRAM)}) scores "), number(rows[0], decimals=3)]
     at = {"measurement": MEASUREMENT, "quantity": "accuracy", "mode": "teacher_forced", "law": MATCHED, "control": ""}
-    accuracy = valued(frame.where(**at, step=step, length=trained)).rows()
+    accuracy = rows_with_values(frame.where(**at, step=step, length=trained)).rows()
     if not accuracy or missing(accuracy[0]["low"]):
         return pieces
     within = accuracy[0]["low"] <= rows[0]["value"] <= accuracy[0]["high"]
@@ -269,9 +275,13 @@ def rail_text(
             return scan_text(frame, step, trained)
         if layer is None or head is None:
             effect = leading_clause(leading_head(frame, step=step, length=length))
-            return [*effect, plain(".")] if effect else [asked("step", step, UNTESTED, ".")]
+            return [*effect, plain(".")] if effect else [selection_without_row("step", step, UNTESTED, ".")]
         shape = shape_clause(frame, step, trained, layer, head)
-        return [*shape, plain(".")] if shape else [asked("step", step, "Attention is not measured at step ", ".")]
+        return (
+            [*shape, plain(".")]
+            if shape
+            else [selection_without_row("step", step, "Attention is not measured at step ", ".")]
+        )
     raise ValueError(f"unknown row {row!r}; the rows are behaviour, representation and mechanism")
 
 
@@ -281,7 +291,10 @@ def _unread(frame: Frame, step: int, length: int) -> Pieces:
     held = [row for row in rows.rows() if row["note"]]
     if held:
         return [plain("What probes read there is undefined: "), note(held[0], after=".")]
-    return [asked("step", step, "No probe read step "), asked("length", length, " at length ", ".")]
+    return [
+        selection_without_row("step", step, "No probe read step "),
+        selection_without_row("length", length, " at length ", "."),
+    ]
 
 
 def _named_cause(frame: Frame, step: int, trained: float) -> Pieces:
@@ -322,12 +335,12 @@ def _verdict(frame: Frame, step: int) -> Row:
 def _curve(frame: Frame, step: int, quantity: str, law: str) -> Frame:
     """Rows with a value over length, ascending."""
     rows = frame.where(measurement=MEASUREMENT, quantity=quantity, mode="teacher_forced", law=law, step=step)
-    return valued(rows).sort("length")
+    return rows_with_values(rows).sort("length")
 
 
 def _failed(frame: Frame, step: int) -> Row | None:
     """The earliest observed failure length of either test set."""
-    rows = valued(frame.where(measurement=MEASUREMENT, quantity="failure_length", step=step)).rows()
+    rows = rows_with_values(frame.where(measurement=MEASUREMENT, quantity="failure_length", step=step)).rows()
     return min(rows, key=lambda row: float(row["value"])) if rows else None
 
 
@@ -345,7 +358,7 @@ def _course(frame: Frame, verdict: Row, trained: float) -> Pieces:
     if end is not None:
         falls: Pieces = [plain("accuracy falls from "), *estimate(start), at_length(start, trained), plain(" to ")]
         there = at_length(end, trained, law=True, number_of=True)
-        return [*falls, *estimate(end), there, *composed(frame, end, trained)]
+        return [*falls, *estimate(end), there, *component_shares_clause(frame, end, trained)]
     unseen = verdict["label"] == UNSEEN_POSITION
     both = stack([_curve(frame, step, "accuracy", one) for one in LAWS]).rows()
     top = float("inf") if missing(verdict["length"]) else float(verdict["length"])
@@ -355,7 +368,7 @@ def _course(frame: Frame, verdict: Row, trained: float) -> Pieces:
     both = [
         row
         for row in both
-        if unseen or row["length"] <= trained or judged(str(row["law"]), float(row["length"]), trained)
+        if unseen or row["length"] <= trained or counts_for_verdict(str(row["law"]), float(row["length"]), trained)
     ]
     lowest = min(both, key=lambda row: float(row["value"]))
     highest = max(float(row["value"]) for row in both)
@@ -368,7 +381,7 @@ def _course(frame: Frame, verdict: Row, trained: float) -> Pieces:
         least = estimate(min(drawn, key=lambda row: float(row["low"]))) if drawn else [number(lowest)]
         return [plain("accuracy is "), *least, *lengths]
     there = at_length(lowest, trained, law=True, number_of=True)
-    worst: Pieces = [*estimate(lowest), there, *composed(frame, lowest, trained)]
+    worst: Pieces = [*estimate(lowest), there, *component_shares_clause(frame, lowest, trained)]
     if verdict["label"] == SCALE_ROBUST:
         return [plain("accuracy is at least "), number(lowest), *lengths, plain(". It is lowest with "), *worst]
     between = [at_length(start, trained, f", of every {which} length from "), at_length(longest, trained, " to ")]
@@ -441,7 +454,7 @@ def _rail_behaviour(frame: Frame, step: int, trained: float | None) -> Pieces:
     try:
         verdict = _verdict(frame, step)
     except NotMeasured:
-        return [asked("step", step, "Behaviour is not measured at step ", ".")]
+        return [selection_without_row("step", step, "Behaviour is not measured at step ", ".")]
     fit = None if trained is None else _fit(frame, verdict, trained)
     if fit is not None and fit.open:
         return [plain(f"{WORDS[UNDECIDED]}. "), *_capitals(fit.clause), *_decides(verdict, fit), plain(".")]

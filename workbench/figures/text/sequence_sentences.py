@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from workbench.figures.labels import Piece, magnitude, proportion, whole
-from workbench.figures.rows.claims import READING, Cite, Claim, asked, plain
+from workbench.figures.rows.claims import READING, Cite, Claim, plain, selection_without_row
 from workbench.figures.sequence.sequence_data import oracle_words, titles
 from workbench.figures.sequence.sequence_marks import MOST_CLASSES, TOP, top_classes
 from workbench.figures.sequence.sequence_view import row_of
@@ -28,7 +28,7 @@ def answers_sentence(found: SequenceReading, query: int) -> list[Piece]:
         query: index of the query on the position axis.
     """
     right = oracle_words(found, query)
-    pieces: list[Piece] = [asked("prefix", prefix_of(found, query), "At prefix ", " ")]
+    pieces: list[Piece] = [selection_without_row("prefix", prefix_of(found, query), "At prefix ", " ")]
     if right:
         told = Claim(right, "plain", [_cite(right, "true", row="outputs", position=query)])
         pieces += [plain("the oracle\u2019s answer is "), told, plain("; the model predicts ")]

@@ -10,7 +10,7 @@ from workbench.figures.heads.head_curves import MEASUREMENT as HARDMAX
 from workbench.figures.labels import Piece, magnitude
 from workbench.figures.rows.claims import Claim, cite, count, plain
 from workbench.figures.rows.frame import Frame
-from workbench.figures.rows.select_rows import nearest, valued
+from workbench.figures.rows.select_rows import nearest, rows_with_values
 
 SCAN = EFFECTIVE_ATTENTION
 Row = Mapping[str, Any]
@@ -36,7 +36,7 @@ def scan_text(frame: Frame, step: int, trained: float | None) -> list[Piece]:
         sentences; only that there is no attention, where the scan is not measured.
     """
     none = plain("This model has no attention.")
-    rows = valued(frame.where(measurement=SCAN, quantity="scan_locality", step=step)).rows()
+    rows = rows_with_values(frame.where(measurement=SCAN, quantity="scan_locality", step=step)).rows()
     lengths = sorted({int(row["length"]) for row in rows})
     if not lengths:
         return [none]

@@ -17,7 +17,7 @@ from workbench.figures.panels.accuracy import MEASUREMENT
 from workbench.figures.rows.claims import RUN, Cite, Claim, cite, count, estimate, note, plain
 from workbench.figures.rows.composition import component_name, composition, differs, trained_composition
 from workbench.figures.rows.frame import Frame, missing, present
-from workbench.figures.rows.select_rows import valued
+from workbench.figures.rows.select_rows import rows_with_values
 
 Pieces = list[Piece]
 Row = Mapping[str, Any]
@@ -39,7 +39,7 @@ MOST_NAMED = 3
 """Components that a headline names with their numbers; of more it gives how many there are."""
 
 
-def together(frame: Frame, step: int) -> Row | None:
+def joint_row(frame: Frame, step: int) -> Row | None:
     """The row that speaks of all strata of a step together; None where nothing is known."""
     rows = frame.where(measurement=MEASUREMENT, quantity="near_ties", step=step).rows()
     return None if not rows or rows[0]["status"] in ("not_applicable", "undefined") else rows[0]
@@ -58,7 +58,7 @@ def verb(row: Row, many: bool = False) -> str:
 
 def each_stratum(frame: Frame, step: int) -> list[Row]:
     """Return one row per kind of hard inputs (*stratum*), those on which the model fails first."""
-    found = valued(frame.where(measurement=MEASUREMENT, quantity="stratum_verdict", step=step))
+    found = rows_with_values(frame.where(measurement=MEASUREMENT, quantity="stratum_verdict", step=step))
     rows, order = found.where(present(found["length"])).rows(), list(STRATA)
     return sorted((row for row in rows if row["label"] in STRATA), key=lambda row: order.index(str(row["label"])))
 
@@ -91,7 +91,7 @@ def note_of(row: Row, strata: list[Row]) -> str:
 
 def components(frame: Frame, step: int) -> Pieces:
     """Return each component task of a mixture, if they were tested separately and one fails, without a full stop."""
-    row, strata = together(frame, step), each_stratum(frame, step)
+    row, strata = joint_row(frame, step), each_stratum(frame, step)
     if row is None or kind_of(row) != COMPONENTS or row["label"] != "fail" or not strata:
         return []
     made: Pieces = []
@@ -108,7 +108,7 @@ def strata_clause(frame: Frame, step: int) -> Pieces:
     Empty without rows. A blurred threshold errs only on small margins, so a verdict that does not name them hides a
     part of what was measured.
     """
-    row = together(frame, step)
+    row = joint_row(frame, step)
     if row is None:
         return []
     return _sentence(row, each_stratum(frame, step))
@@ -119,7 +119,7 @@ def strata_followed(frame: Frame, step: int, trained: float | None) -> Pieces:
 
     The accuracy on these inputs is in the sentence of the verdict.
     """
-    row, strata = together(frame, step), each_stratum(frame, step)
+    row, strata = joint_row(frame, step), each_stratum(frame, step)
     worst = None if row is None else worst_of(row, strata)
     if row is None or worst is None or trained is None or row["label"] != "fail":
         return []
@@ -146,7 +146,9 @@ def follows(frame: Frame, place: Row, mode: str, trained: float) -> Pieces:
         trained: N.
     """
     where = {name: place[name] for name in ("step", "law", "length")}
-    rows = valued(frame.where(measurement=MEASUREMENT, quantity="shortcut_agreement", mode=mode, **where)).rows()
+    rows = rows_with_values(
+        frame.where(measurement=MEASUREMENT, quantity="shortcut_agreement", mode=mode, **where)
+    ).rows()
     shown = [one for one in rows if float(one["low"]) >= FOLLOWED]
     if not shown:
         return []
@@ -159,7 +161,7 @@ def follows(frame: Frame, place: Row, mode: str, trained: float) -> Pieces:
     return [plain("right exactly where "), *answers, *share]
 
 
-def composed(frame: Frame, place: Row, trained: float) -> Pieces:
+def component_shares_clause(frame: Frame, place: Row, trained: float) -> Pieces:
     """Return how the shares of component tasks in a mixture at a length differ from those at N, as a clause; empty if
     they do not.
     """

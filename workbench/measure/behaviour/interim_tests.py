@@ -94,20 +94,20 @@ class LookBoard:
         return tuple(law for law in LAWS if any(key[0] == law for key in self.cells))
 
     @property
-    def trained(self) -> list[Cell]:
+    def trained_cells(self) -> list[Cell]:
         """The trained cells: the matched test set at every length of G_in."""
         return [self.cells["matched", n] for n in self.grid.inside]
 
-    def tested(self, law: str) -> list[Cell]:
+    def tested_cells(self, law: str) -> list[Cell]:
         """Return the tested cells beyond training of a test set that have a skill, by length."""
         return [cell for cell in self._expected(law) if cell.defined]
 
     @property
     def outer(self) -> list[Cell]:
-        return [cell for law in self.laws for cell in self.tested(law)]
+        return [cell for law in self.laws for cell in self.tested_cells(law)]
 
     @property
-    def undefined(self) -> list[Cell]:
+    def undefined_cells(self) -> list[Cell]:
         """The cells beyond training that should be tested but have no skill."""
         return [cell for law in self.laws for cell in self._expected(law) if not cell.defined]
 
@@ -127,19 +127,19 @@ class LookBoard:
     @property
     def no_threshold(self) -> bool:
         """Whether the best possible accuracy of some tested cell is unknown."""
-        return any(cell.best is None for cell in (*self.trained, *self.outer))
+        return any(cell.best is None for cell in (*self.trained_cells, *self.outer))
 
     @property
     def fit(self) -> State:
         """Whether the model solves the training lengths: pass, fail or open."""
-        states = {self.state(cell) if cell.defined else "open" for cell in self.trained}
+        states = {self.state(cell) if cell.defined else "open" for cell in self.trained_cells}
         return "fail" if "fail" in states else "pass" if states == {"pass"} else "open"
 
     def settle(self) -> None:
         """Determine the still inconclusive states from the present counts. Without a threshold none changes."""
         if self.no_threshold:
             return
-        trained = [cell for cell in self.trained if cell.defined]
+        trained = [cell for cell in self.trained_cells if cell.defined]
         for cell in self.having("open", trained):
             self.states[cell.key] = trained_state(cell, self.rules, len(trained))
         outer, bars = self.outer, {law: self.bar(law) for law in self.laws}
@@ -148,7 +148,7 @@ class LookBoard:
 
     def pair(self, law: str) -> Cell | None:
         """Return the first tested cell of a test set that fails together with the next one, or by complete count."""
-        cells = self.tested(law)
+        cells = self.tested_cells(law)
         for place, cell in enumerate(cells):
             confirmed = cell.counted or bool(self.having("fail", cells[place + 1 : place + 2]))
             if self.state(cell) == "fail" and confirmed:
@@ -157,29 +157,29 @@ class LookBoard:
 
     def lonely_end(self, law: str) -> Cell | None:
         """Return the last tested cell of a test set if it fails and no pair of cells decides."""
-        cells = self.tested(law)
+        cells = self.tested_cells(law)
         return cells[-1] if cells and self.state(cells[-1]) == "fail" and self.pair(law) is None else None
 
-    def confirmed(self, law: str) -> bool:
+    def second_batch_fails(self, law: str) -> bool:
         """Return whether the second batch at the last length of a test set fails too."""
         again, bar = self.second.get(law), self.bar(law)
         return again is not None and bar is not None and again.upper(self.rules.level) < bar
 
-    def failed(self, law: str) -> Cell | None:
+    def failing_cell(self, law: str) -> Cell | None:
         """Return the cell at which the skill of a test set drops, or None."""
-        return self.pair(law) or (self.lonely_end(law) if self.confirmed(law) else None)
+        return self.pair(law) or (self.lonely_end(law) if self.second_batch_fails(law) else None)
 
     @property
     def could_be_robust(self) -> bool:
         """Whether *scale-robust* is still possible."""
-        ruled_out = self.unseen or self.undefined or not self.grid.outside or not far_enough(self.grid)
+        ruled_out = self.unseen or self.undefined_cells or not self.grid.outside or not far_enough(self.grid)
         return not ruled_out and not {"fail", "between"} & {self.state(cell) for cell in self.outer}
 
     def matters(self, cell: Cell) -> bool:
         """Return whether the result of an inconclusive cell beyond training can still decide the verdict."""
         if self.could_be_robust:
             return True
-        cells = self.tested(cell.law)
+        cells = self.tested_cells(cell.law)
         place = [one.key for one in cells].index(cell.key)
         beside = [cells[i] for i in (place - 1, place + 1) if 0 <= i < len(cells)]
         return place == len(cells) - 1 or any(self.state(one) in ("open", "fail") for one in beside)
@@ -189,9 +189,9 @@ class LookBoard:
         if self.fit == "fail" or self.no_threshold:
             return []
         if self.fit == "open":
-            known = all(cell.defined for cell in self.trained)
-            return self.having("open", self.trained) if known else []
-        if any(self.failed(law) for law in self.laws):
+            known = all(cell.defined for cell in self.trained_cells)
+            return self.having("open", self.trained_cells) if known else []
+        if any(self.failing_cell(law) for law in self.laws):
             return []
         return [cell for cell in self.having("open", self.outer) if self.matters(cell)]
 
@@ -231,7 +231,7 @@ def _confirm(board: LookBoard, again: Callable[[Cell], Tally]) -> None:
     """Draw a second batch of the same size where a test set fails at its last length only."""
     for law in board.laws:
         end = board.lonely_end(law)
-        if end is not None and not any(board.failed(law) for law in board.laws):
+        if end is not None and not any(board.failing_cell(law) for law in board.laws):
             found = again(end)
             board.second[law] = replace(end, right=found.right, n=found.n, distinct=found.distinct)
 

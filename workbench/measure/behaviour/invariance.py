@@ -24,7 +24,7 @@ from workbench.measure.grid import lengths_for
 from workbench.measure.measurement import MeasurementWithoutBatches, Quantity, Study
 from workbench.measure.rows import missing_row, share_row
 from workbench.measure.settings import Counts, Factors
-from workbench.measure.study import covered, forward
+from workbench.measure.study import forward, ids_in_intervals
 from workbench.models.errors import PositionError
 from workbench.table.schema import Row
 from workbench.tasks.base import EVALUATION_LAWS, Batch, Task
@@ -140,7 +140,7 @@ class Invariance(MeasurementWithoutBatches):
 
     def _filled(self, study: Study, batch: Batch, clean: Tensor, place: dict[str, Any]) -> Row:
         task, length = study.task, place["length"]
-        filled_batch, places = filled(task, batch, length, study.rng(NAME, place["law"], length))
+        filled_batch, places = insert_neutral_tokens(task, batch, length, study.rng(NAME, place["law"], length))
         kept = take_places(filled_batch.targets, places)
         if not torch.equal(kept[batch.mask], batch.targets[batch.mask]):
             why = f"{task.name} states that {place['target']} is neutral, but inserting it changes right answers"
@@ -164,7 +164,9 @@ def answered_alike(
     return found
 
 
-def filled(task: Task, batch: Batch, length: int, rng: np.random.Generator) -> tuple[Batch, Int[Tensor, "batch pos"]]:
+def insert_neutral_tokens(
+    task: Task, batch: Batch, length: int, rng: np.random.Generator
+) -> tuple[Batch, Int[Tensor, "batch pos"]]:
     """Insert neutral tokens until the sequences have ``length`` tokens.
 
     Every inserted token goes to a gap of its own, uniform over the gaps that the task allows. The token is uniform over
@@ -196,5 +198,5 @@ def unseen_of(study: Study, ids: Int[Tensor, "#batch pos"]) -> Row:
     if not study.cfg.positions.absolute or study.trained_ids is None:
         return {}
     used = np.unique(ids.numpy(force=True))
-    new = int((~covered(used, study.trained_ids)).sum())
+    new = int((~ids_in_intervals(used, study.trained_ids)).sum())
     return {"status": "unseen_position", "note": f"{new} of {len(used)} ids unseen in training"} if new else {}

@@ -205,7 +205,7 @@ def with_few(verdict: Verdict, board: LookBoard) -> Verdict:
     """Return the verdict, with a note if it rests on few distinct sequences of a test set."""
     few = [
         cell
-        for cell in (*board.trained, *board.outer)
+        for cell in (*board.trained_cells, *board.outer)
         if is_few(cell) or (cell.counted and cell.distinct is not None and cell.distinct < FEWEST)
     ]
     if not few:

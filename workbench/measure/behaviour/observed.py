@@ -10,7 +10,7 @@ import numpy as np
 from torch import Tensor
 
 from workbench.measure.behaviour.interim_tests import Tally
-from workbench.measure.measurement import Observer, joined
+from workbench.measure.measurement import Observer, join_parts
 from workbench.measure.study import LOGITS
 from workbench.models.transformer.predicted_ids import NEXT_IDS, ids_right
 from workbench.tasks.base import Batch
@@ -110,7 +110,7 @@ class AnswerObserver(Observer):
         if rows.start < self._kept:
             wanted = {name: tensor[: self._kept - rows.start].clone() for name, tensor in seen.items()}
             before = self.answered.first
-            self.answered.first = joined([before, wanted]) if before else wanted
+            self.answered.first = join_parts([before, wanted]) if before else wanted
 
 
 def join_observed(parts: Sequence[Observed]) -> Observed:

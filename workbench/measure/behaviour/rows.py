@@ -116,7 +116,7 @@ def first_wrong_row(found: int | None, shared: Mapping[str, Any], tested: int) -
 
 def verdict_rows(verdict: Verdict, board: LookBoard) -> list[Row]:
     """Return the verdict, and the failure length per test set."""
-    n = _fewest([*board.trained, *board.outer])
+    n = _fewest([*board.trained_cells, *board.outer])
     rows = [
         row(
             quantity="verdict",
@@ -133,7 +133,7 @@ def verdict_rows(verdict: Verdict, board: LookBoard) -> list[Row]:
             "law": law,
             "length": failure.tested,
             "mode": "teacher_forced",
-            "n": _fewest(board.tested(law)),
+            "n": _fewest(board.tested_cells(law)),
             "low": float(failure.low),
         }
         if verdict.reason == "no threshold":

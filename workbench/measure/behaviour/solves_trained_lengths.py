@@ -37,7 +37,7 @@ def fit_sentence(run: Run, sequences: int | None = None) -> str:
         cells["matched", n] = Cell("matched", n, right, len(seen.correct), floor)
     board = LookBoard(grid, rules, cells)
     board.settle()
-    last = board.trained[-1]
+    last = board.trained_cells[-1]
     low, high = wilson(int(last.right), last.n)
     sentence = (
         f"accuracy at the longest training length {last.length}: {last.accuracy:.3f} [{low:.3f}, {high:.3f}], "

@@ -72,9 +72,9 @@ def failure_length(board: LookBoard, law: str) -> FailureLength:
     A length fails where skill is shown to be below 0.9 times the mean trained skill of the same test set. The failure
     counts if the next tested length fails too. At the last length, a second batch of sequences must fail.
     """
-    cells = board.tested(law)
+    cells = board.tested_cells(law)
     tested = cells[-1].length if cells else None
-    failed = board.failed(law)
+    failed = board.failing_cell(law)
     before = [cell for cell in cells if failed is None or cell.length < failed.length]
     low = board.grid.trained
     for cell in before:
@@ -86,16 +86,16 @@ def failure_length(board: LookBoard, law: str) -> FailureLength:
         return FailureLength(failed.length, low, tested, note)
     if tested is None:
         return FailureLength(None, low, None, "no length beyond training is judged")
-    alone = [str(cell.length) for cell in isolated(board, law)]
+    alone = [str(cell.length) for cell in isolated_failures(board, law)]
     notes = [f"one batch of two fails at {tested}"] if law in board.second else []
     notes += [f"fails at {', '.join(alone)} alone"] if alone else []
     return FailureLength(None, low, tested, "; ".join(notes))
 
 
-def isolated(board: LookBoard, law: str) -> list[Cell]:
+def isolated_failures(board: LookBoard, law: str) -> list[Cell]:
     """Return tested cells that fail while the next one does not; the last one if no second batch was drawn."""
-    failing = board.having("fail", board.tested(law))
-    return [cell for cell in failing if board.failed(law) is None and cell is not _doubted(board, law)]
+    failing = board.having("fail", board.tested_cells(law))
+    return [cell for cell in failing if board.failing_cell(law) is None and cell is not _doubted(board, law)]
 
 
 def _doubted(board: LookBoard, law: str) -> Cell | None:
@@ -149,11 +149,11 @@ def longest_trained(trained: Sequence[Cell]) -> str:
 
 def fit_note(board: LookBoard) -> str:
     """Return a clause: why the training lengths count as not fitted, or what is still unknown about them."""
-    return _not_fitted(board) if board.fit == "fail" else _fit_open(board, board.having("open", board.trained))[0]
+    return _not_fitted(board) if board.fit == "fail" else _fit_open(board, board.having("open", board.trained_cells))[0]
 
 
 def _not_fitted(board: LookBoard) -> str:
-    failing = board.having("fail", board.trained)
+    failing = board.having("fail", board.trained_cells)
     worst = min(failing, key=lambda cell: cell.skill)
     said = interval_text(worst, board.rules.level)
     return f"{said} at trained {worst.lengths}; fitted needs {board.rules.fitted * worst.best_skill:g}"
@@ -162,12 +162,12 @@ def _not_fitted(board: LookBoard) -> str:
 def _fit_open(board: LookBoard, left: Sequence[Cell]) -> tuple[str, str]:
     """Return note and reason where it is undecided whether the model solves the training lengths."""
     if board.no_threshold:
-        return NO_THRESHOLD_NOTE.format(longest_trained(board.trained)), NO_THRESHOLD
-    undefined = [cell for cell in board.trained if not cell.defined]
+        return NO_THRESHOLD_NOTE.format(longest_trained(board.trained_cells)), NO_THRESHOLD
+    undefined = [cell for cell in board.trained_cells if not cell.defined]
     if undefined:
         return f"skill is undefined at trained {undefined[0].lengths}: a guess answers nearly always", UNDEFINED
-    rules, trained = board.rules, len(board.trained)
-    open_ones = board.having("open", board.trained)
+    rules, trained = board.rules, len(board.trained_cells)
+    open_ones = board.having("open", board.trained_cells)
     worst = min(open_ones, key=lambda cell: cell.lower(rules.level))
     needed = rules.fitted * worst.best_skill
     said = f"{interval_text(worst, rules.level)} at trained {worst.lengths}, the bar is {needed:g}"
@@ -208,8 +208,8 @@ def _undecided(board: LookBoard, left: Sequence[Cell], horizon: int) -> tuple[st
         return f"no length beyond the {board.grid.trained} trained ones was measured", TOO_SHORT
     if horizon < needed:
         return f"measured to length {horizon} only; scale-robust needs {needed}", TOO_SHORT
-    if board.undefined:
-        cell = board.undefined[0]
+    if board.undefined_cells:
+        cell = board.undefined_cells[0]
         return f"skill is undefined at {cell.lengths} under the {cell.law} law", UNDEFINED
     if left:
         cell = min(left, key=lambda one: one.lower(rules.level))

@@ -99,7 +99,7 @@ def check_intervention(model: HookedModel, edit: Edit) -> None:
     """
     if edit.intervention and (why := edit.intervention.no_place(model.cfg)):
         raise EditError(f"{edit.name}: {why}")
-    if edit.intervention and edit.strength not in (0, 1) and not edit.intervention.graded(model.cfg):
+    if edit.intervention and edit.strength not in (0, 1) and not edit.intervention.has_strengths(model.cfg):
         raise EditError(f"{edit.name}: this model reads only whole ids; choose strength 0 or 1, not {edit.strength:g}")
 
 

@@ -71,10 +71,10 @@ class OneSequence:
     def forward(self, edits: Sequence[Edit], names: Sequence[str]) -> dict[str, Tensor]:
         """Return named activations and ``logits`` under edits; see :func:`edited_forward`."""
         reference = self.reference() if any(edit.kind == "mean" for edit in edits) else None
-        return edited_forward(self.model, self.batch, edits, names, reference, self.trained)
+        return edited_forward(self.model, self.batch, edits, names, reference, self.training_facts)
 
     @property
-    def trained(self) -> Trained:
+    def training_facts(self) -> Trained:
         """Facts about training for interventions."""
         return trained_of(self.run, self.step, self.batch.bos)
 

@@ -113,7 +113,7 @@ class SequenceReading:
     chosen: FirstWrong | None = None
 
     @property
-    def changed(self) -> Pass:
+    def edited_pass(self) -> Pass:
         """The forward pass with edits.
 
         Raises:
@@ -124,8 +124,8 @@ class SequenceReading:
         return self.edited
 
     def of(self, part: PassName) -> Pass:
-        """Return a pass by its name; raises as :attr:`changed`."""
-        return self.clean if part == "clean" else self.changed
+        """Return a pass by its name; raises as :attr:`edited_pass`."""
+        return self.clean if part == "clean" else self.edited_pass
 
     @property
     def classes(self) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 from workbench.runs.errors import RunError
 from workbench.storage.bounded import open_regular
 
@@ -91,7 +91,9 @@ def _inspect_answers(path: Path, log: Mapping[str, Any]) -> Iterator[tuple[str, 
         fields = sample if isinstance(sample, dict) else {}
         name, output = fields.get("id"), fields.get("output")
         if fields.get("error"):
-            raise RunError(f"{path}, {place}: prompt {shown(name)} ended with an error; run inspect eval-retry {path}")
+            raise RunError(
+                f"{path}, {place}: prompt {quoted_value(name)} ended with an error; run inspect eval-retry {path}"
+            )
         text = output.get("completion") if isinstance(output, dict) else None
         if isinstance(text, str) and text.startswith(ATTACHMENT):
             attachments = fields.get("attachments")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from workbench.core.canonical import canonical
-from workbench.core.errors import LensError, shown
+from workbench.core.errors import LensError, quoted_value
 from workbench.core.failures import clause, log_failure
 from workbench.core.seeds import seed_of
 from workbench.measure.grid import make_grid
@@ -28,7 +28,7 @@ from workbench.tasks.presented.presentation import Presentation
 from workbench.tasks.presented.presented_task import Presented
 from workbench.tasks.presented.single_tokens import Wording
 from workbench.tasks.random_generator import generator
-from workbench.tasks.registry import find_task, present, stored, task_of
+from workbench.tasks.registry import find_task, present, stored_task, task_of
 
 ONSETS, VOWELS = "bdfgklmnprstvz", "aeiou"
 MOST_PROMPTS = 200_000
@@ -101,7 +101,7 @@ def prompts(task: Presented, strings: int, seed: int = 0) -> Iterator[dict[str, 
 
 def heading(task: Presented, strings: int, seed: int) -> dict[str, Any]:
     """Return the first line of a file of prompts, which determines all other lines."""
-    return {"lengthlens": "prompts", "task": stored(task), "strings": strings, "seed": seed}
+    return {"lengthlens": "prompts", "task": stored_task(task), "strings": strings, "seed": seed}
 
 
 def read_prompts(path: Path) -> tuple[Presented, int, int]:
@@ -134,7 +134,7 @@ def read_prompts(path: Path) -> tuple[Presented, int, int]:
     except Exception as error:  # a field of a wrong type, anywhere in the description of a task
         log_failure(error, f"reading {path}", foreign=True)
         raise RunError(f"{path} describes no task in its first line: {clause(error)}") from error
-    if canonical(stored(task)) != canonical(stored(expected)):
+    if canonical(stored_task(task)) != canonical(stored_task(expected)):
         raise RunError(f"{path} holds another task in its first line than lengthlens prompts writes")
     return task, strings, seed
 
@@ -149,9 +149,11 @@ def _compare_prompts(path: Path, lines: Iterator[dict[str, Any]], spec: Mapping[
     lengths, shots, shot_items = spec["presented"]["asked_lengths"], told["shots"], told["shot_items"]
     for name, value, least, most in (("shots", shots, 0, MOST_SHOTS), ("shot_items", shot_items, 0, LARGEST)):
         if not _whole(value, least, most):
-            raise RunError(f"{path} has {name} = {shown(value)} in its first line; it takes {least:,} to {most:,}")
+            raise RunError(
+                f"{path} has {name} = {quoted_value(value)} in its first line; it takes {least:,} to {most:,}"
+            )
     if not lengths or not all(_whole(n, 1, LARGEST) for n in lengths) or lengths != sorted({*lengths}):
-        raise RunError(f"{path} has asked_lengths = {shown(lengths)} in its first line; they must ascend from 1")
+        raise RunError(f"{path} has asked_lengths = {quoted_value(lengths)} in its first line; they must ascend from 1")
     refuse_many(strings, lengths)
     number = 1
     for n in lengths:
@@ -181,12 +183,12 @@ def refuse_many(strings: int, lengths: Sequence[int]) -> None:
 def _refuse_large(path: Path, spec: Mapping[str, Any]) -> None:
     """Refuse a task with more symbols than there are words, or with too large a window."""
     if "source" not in spec and not hasattr(find_task(spec["name"]), "alphabet"):
-        raise RunError(f"{path} names the task {shown(spec['name'])}, which cannot be put in words")
+        raise RunError(f"{path} names the task {quoted_value(spec['name'])}, which cannot be put in words")
     symbols, window = spec["parameters"].get("symbols", 1), spec["presented"]["window"]
     for name, value, most in (("symbols", symbols, len(spoken_words(None))), ("window", window, LARGEST_WINDOW)):
         if not _whole(value, 1, most):
             raise RunError(
-                f"{path} has {name} = {shown(value)} in its first line; the value must be from 1 to {most:,}"
+                f"{path} has {name} = {quoted_value(value)} in its first line; the value must be from 1 to {most:,}"
             )
 
 
@@ -203,7 +205,7 @@ def score_answers(asked: Path, answered: Path) -> tuple[Presented, dict[int, lis
     answers: dict[str, str] = {}
     for place, name, text in read_answers(answered):
         if name not in ids:
-            raise RunError(f"{answered}, {place}: {asked} has no prompt {shown(name)}")
+            raise RunError(f"{answered}, {place}: {asked} has no prompt {quoted_value(name)}")
         if answers.setdefault(name, text) != text:
             raise RunError(f"{answered}, {place}: {name} is answered twice, with different texts")
     if missing := next((name for name in ids if name not in answers), ""):
@@ -268,7 +270,7 @@ def answered_run(task: Presented, answers: bytes, model: str, out: Path) -> Run:
         RunError: if the folder contains another run.
     """
     parts: dict[str, Any] = {
-        "task": stored(task),
+        "task": stored_task(task),
         "model": {"architecture": "behind an API", "n_layers": 1, "n_heads": 0, "positions": "unknown"},
         "training": {
             "steps": STEP, "trained_length": task.fitting, "curriculum": {"low": 1, "high": task.fitting},

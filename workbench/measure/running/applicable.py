@@ -23,7 +23,7 @@ NOUNS = {"attention": "attention", "scan": "the scan of a state-space model"}
 
 def lacking(measurement: Measurement, model: HookedModel, task: Task | None = None) -> str:
     """Return why a measurement does not apply to a model, in one clause that names alternatives; "" if it applies."""
-    if why := (task is not None and misplaced(measurement, task)) or unmet(measurement.spec, model.cfg):
+    if why := (task is not None and why_not_applicable(measurement, task)) or unmet(measurement.spec, model.cfg):
         return why
     if not model.hook_dict and measurement.name.partition(".")[0] != ANSWERS_ALONE:
         return (
@@ -34,7 +34,7 @@ def lacking(measurement: Measurement, model: HookedModel, task: Task | None = No
     return f"it reads {unknown[0]}, which this {model.cfg.title} does not have" if unknown else ""
 
 
-def misplaced(measurement: Measurement, task: Task) -> str:
+def why_not_applicable(measurement: Measurement, task: Task) -> str:
     """Return why a measurement does not apply to models that get, or do not get, the task in a prompt; else ""."""
     if task.presented and measurement.presented == "no":
         return measurement.not_presented

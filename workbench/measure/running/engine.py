@@ -13,8 +13,8 @@ from typing import Any
 
 from workbench.core.canonical import canonical, key_of
 from workbench.core.construct import construct
-from workbench.core.errors import shown
-from workbench.core.failures import isolated
+from workbench.core.errors import quoted_value
+from workbench.core.failures import isolate_errors
 from workbench.core.suggest import nearest
 from workbench.jobs.deadline import refuse_late
 from workbench.measure.measurement import Grid, Measurement, Spec, Study
@@ -114,7 +114,7 @@ class Isolation:
         def tell(sentence: str) -> None:
             self.failures.setdefault(name, f"{name} failed: {sentence}")
 
-        return isolated(tell, "", passes=StorageError)
+        return isolate_errors(tell, "", passes=StorageError)
 
 
 def spec_json(spec: Spec) -> str:
@@ -219,7 +219,7 @@ def requested_task(run: Run, strings: OtherStrings) -> Task:
         type(run_task), {**dict(run_task), **parameters}, f"{run_task.name} of {run.name}", MeasurementError
     )
     if not changed_task.speaks_as(run_task):
-        said = ", ".join(f"{name} = {shown(value)}" for name, value in parameters.items())
+        said = ", ".join(f"{name} = {quoted_value(value)}" for name, value in parameters.items())
         raise MeasurementError(
             f"{run_task.name} with {said} has other tokens or answers than the model of {run.name} was made for; "
             f"choose parameters that keep both"

@@ -11,16 +11,16 @@ from typing import Literal
 
 import pyarrow.compute as pc
 
-from workbench.core.failures import isolated
+from workbench.core.failures import isolate_errors
 from workbench.core.verdicts import undecided_before
 from workbench.jobs.choose import make_executor
 from workbench.jobs.deadline import TimeIsUp
 from workbench.jobs.executors import Failure
 from workbench.measure.grid import make_grid, readable
 from workbench.measure.measurement import Grid, Measurement, Spec
-from workbench.measure.registry import broken, choose, make_measurement
+from workbench.measure.registry import broken_plugins, choose, make_measurement
 from workbench.measure.request import MeasureRequest
-from workbench.measure.running.applicable import misplaced, unmet
+from workbench.measure.running.applicable import unmet, why_not_applicable
 from workbench.measure.running.engine import (
     CheckpointJob,
     JobResult,
@@ -41,7 +41,7 @@ from workbench.table.other_strings import OWN_STRINGS, OtherStrings, other_strin
 from workbench.table.reading import read_run
 from workbench.table.shards import (
     compact,
-    compacted,
+    compacted_files,
     read_metadata,
     remove_shard_leftovers,
     renew,
@@ -49,8 +49,8 @@ from workbench.table.shards import (
     shards_of,
     verify_shard,
 )
-from workbench.tasks.registry import contained
-from workbench.tasks.source_code import code_of, on_trust, trusted
+from workbench.tasks.registry import forbid_exit
+from workbench.tasks.source_code import code_of, on_trust, trusted_files
 
 MEMORY_PER_WORKER = 2 << 30
 """Bytes that a worker may need: a forward pass of 512 sequences at the longest length, with its caches."""
@@ -96,7 +96,7 @@ def plan(request: MeasureRequest) -> Plan:
                 f"{name} has a setting but is not selected; add --only {name}, or leave the setting out"
             )
     measurements = {name: make_measurement(name, dict(request.settings.get(name, {}))) for name in names}
-    todo = Plan(request, notices=list(broken()))
+    todo = Plan(request, notices=list(broken_plugins()))
     run_paths: set[Path] = set()
     for folder in request.folders:
         runs = find_runs(folder, todo.problems)
@@ -121,7 +121,7 @@ def _plan_run(todo: Plan, run: Run, measurements: Mapping[str, Measurement]) -> 
         return
     problems: list[str] = []
     strings = other_strings(run.config, request.evaluation_seed, request.task_parameters)
-    with isolated(problems.append, "its task or its model cannot be made"):
+    with isolate_errors(problems.append, "its task or its model cannot be made"):
         task, model, code = (
             run.task,
             model_config(run.config["model"], run.path / "run.json"),
@@ -129,8 +129,8 @@ def _plan_run(todo: Plan, run: Run, measurements: Mapping[str, Measurement]) -> 
         )
     if not problems:
         task = requested_task(run, strings)  # errors here come from the request, not from the run
-        with isolated(problems.append, "its lengths cannot be made"):
-            with contained(task):
+        with isolate_errors(problems.append, "its lengths cannot be made"):
+            with forbid_exit(task):
                 usual = make_grid(task, run.trained_length, shortest=run.shortest_trained)
             grid, notice = readable(usual, task, model, strict=False)
     if problems:
@@ -141,7 +141,7 @@ def _plan_run(todo: Plan, run: Run, measurements: Mapping[str, Measurement]) -> 
     for measurement in measurements.values():
         refuse_layers(measurement.spec, run.name, model.n_layers)
     if request.lengths is not None:
-        with contained(task):
+        with forbid_exit(task):
             every = make_grid(task, run.trained_length, request.lengths, run.shortest_trained)
         grid, notice = readable(every, task, model, strict=True)
     steps = chosen_steps(run, request.steps)
@@ -152,16 +152,16 @@ def _plan_run(todo: Plan, run: Run, measurements: Mapping[str, Measurement]) -> 
     for name in measurements.keys() - suited.keys():
         todo.notices.append(f"{run.name}: {measurements[name].in_prompt} is measured: its task is given in the prompt")
     for m in suited.values():
-        if misplaced(m, task) or unmet(m.spec, model) or not (why := m.unmeasured(grid)):
+        if why_not_applicable(m, task) or unmet(m.spec, model) or not (why := m.unmeasured_reason(grid)):
             continue
         if request.only is not None and m.name in request.only:
             raise MeasurementError(f"{run.name}: {why}")
         todo.notices.append(f"{run.name}: {why}")
     if request.only is not None:  # a measurement requested by name must not be skipped without a notice
         for m in suited.values():
-            if why := misplaced(m, task) or unmet(m.spec, model):
+            if why := why_not_applicable(m, task) or unmet(m.spec, model):
                 todo.notices.append(f"{run.name}: {m.name} does not apply: {why}")
-    with isolated(todo.problems.append, f"{run.path} is not measured"):
+    with isolate_errors(todo.problems.append, f"{run.path} is not measured"):
         shared = [s for s in steps if request.deepen == "bracket" or request.share.has(f"{run.id}/{s}")]
         whole = [m for m in suited.values() if request.only is not None or task.presented or m.presented != "only"]
         _add_missing(todo, RunJobs(run, whole, grid, request, Present(run), strings), shared)
@@ -212,7 +212,7 @@ def _add_missing(todo: Plan, jobs: RunJobs, steps: Sequence[int]) -> None:
     todo.problems += [f"{run.name}: steps {a} and {b} hold equal weights" for a, b in run.equal_steps()]
     planned = len(todo.jobs)
     for step in steps:
-        with isolated(todo.problems.append, f"{run.step_path(step)} is not measured"):
+        with isolate_errors(todo.problems.append, f"{run.step_path(step)} is not measured"):
             _add(todo, jobs, step, deep=deepen == "all" or step == run.steps[-1])
     if deepen == "bracket" and len(todo.jobs) == planned:
         for step in doubtful(run, jobs.strings):
@@ -228,7 +228,7 @@ def _add(todo: Plan, jobs: RunJobs, step: int, deep: bool) -> bool:
     if missing:
         run = jobs.run
         where = (str(run.path), run.name, step, jobs.grid)
-        todo.jobs.append(CheckpointJob(*where, missing, trusted(), todo.request.device, jobs.strings))
+        todo.jobs.append(CheckpointJob(*where, missing, trusted_files(), todo.request.device, jobs.strings))
     return bool(missing)
 
 
@@ -269,7 +269,7 @@ class Present:
 
     def __init__(self, run: Run) -> None:
         self.run, self.problems = run, list[str]()
-        self.compacted = compacted(run.path)
+        self.compacted = compacted_files(run.path)
         self.keys: dict[tuple[str, int], list[str]] = {}
         for shard in shards_of(run.path):
             self.keys.setdefault((shard.measurement, shard.step), []).append(shard.key)
@@ -289,7 +289,7 @@ class Present:
         path = shard_path(self.run.path, name, step, key)
         # The table contains this shard unchanged, so that a large folder need not be read again.
         again: list[str] = []
-        with isolated(again.append, f"{path} cannot be read"):
+        with isolate_errors(again.append, f"{path} cannot be read"):
             if self.compacted.get((name, step, key)) != file_state(path).st_ctime_ns:
                 verify_shard(path, self.run.id)
         if again:
@@ -355,7 +355,7 @@ def execute(
 
     problems = list(todo.problems)
     for run in todo.runs:
-        with isolated(problems.append, f"{run.path} could not be tidied"):
+        with isolate_errors(problems.append, f"{run.path} could not be tidied"):
             remove_shard_leftovers(run.path)
     _require_room(todo.jobs)
     if todo.jobs:
@@ -367,7 +367,7 @@ def execute(
         )
     full: list[StorageError] = []
     for run in todo.runs:
-        with isolated(problems.append, f"the rows of {run.path} could not be brought together"):
+        with isolate_errors(problems.append, f"the rows of {run.path} could not be brought together"):
             try:
                 # A table without shards contains all rows, so it is left unchanged.
                 problems += compact(run.path) if shards_of(run.path) else read_run(run.path).problems

@@ -52,7 +52,7 @@ class Component:
         return (float(self.layer), 1 if self.kind == "MLP" else 0)
 
     @classmethod
-    def named(cls, name: str) -> Component:
+    def from_name(cls, name: str) -> Component:
         """The component with that name.
 
         Raises:
@@ -85,7 +85,7 @@ class Connection:
         return f"{self.sender.name}{ARROW}{self.receiver.name}"
 
     @classmethod
-    def named(cls, name: str) -> Connection:
+    def from_name(cls, name: str) -> Connection:
         """The connection with that name.
 
         >>> Connection.named("embedding -> MLP 0").receiver.kind
@@ -94,7 +94,7 @@ class Connection:
         Raises:
             ValueError: if no connection can have that name.
         """
-        parts = [Component.named(part) for part in name.split(ARROW)]
+        parts = [Component.from_name(part) for part in name.split(ARROW)]
         if len(parts) != 2 or not parts[0].depth < parts[1].depth:
             raise ValueError(f"{name!r} is not a connection; name one like L0.0{ARROW}L1.0, the sender first")
         return cls(*parts)

@@ -10,7 +10,7 @@ from workbench.models.base.architecture import Architecture
 from workbench.models.base.lens_parts import HookPoint
 
 
-def observed(*hooks: HookPoint) -> bool:
+def has_hooks(*hooks: HookPoint) -> bool:
     """Whether a hook is attached to any of these points."""
     return any(h.fwd_hooks or h.bwd_hooks for h in hooks)
 
@@ -46,7 +46,7 @@ class LayerNorm(nn.Module):
         self.hook_scale, self.hook_normalized = HookPoint(), HookPoint()
 
     def forward(self, x: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos d_model"]:
-        if not observed(self.hook_scale, self.hook_normalized):
+        if not has_hooks(self.hook_scale, self.hook_normalized):
             return F.layer_norm(x, x.shape[-1:], self.w, self.b, self.eps)
         x = x - x.mean(-1, keepdim=True)
         scale = self.hook_scale((x.pow(2).mean(-1, keepdim=True) + self.eps).sqrt())

@@ -26,7 +26,7 @@ from workbench.core.failures import log_failure
 from workbench.core.limits import SIZE
 from workbench.models.base.architecture import Architecture
 from workbench.models.interop.hugging_face.adapter import PretrainedConfig
-from workbench.models.interop.hugging_face.self_test import close, moved
+from workbench.models.interop.hugging_face.self_test import changes_logits, close
 from workbench.models.positions.registry import ENCODINGS, make_encoding
 
 STRINGS, POSITIONS, EDITED = 2, 12, 4
@@ -269,7 +269,7 @@ def _unmoving(model: NotebookModel, tokens: Tensor, activations: dict[str, Tenso
     for name in list(model.hook_dict):
         if name not in activations:
             yield name, "it never fires"
-        elif not activations[name].is_floating_point() or not moved(model, few, name):
+        elif not activations[name].is_floating_point() or not changes_logits(model, few, name):
             yield name, "an edit of it moves no logit"
 
 

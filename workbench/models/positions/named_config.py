@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 from torch import Tensor
 
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 from workbench.core.registry import Registry
 from workbench.models.errors import PositionError
 
@@ -23,7 +23,7 @@ class Scheme(BaseModel):
     name: str
 
 
-def named(registry: Registry[type[S]], value: object) -> S:
+def object_from_name(registry: Registry[type[S]], value: object) -> S:
     """Return a registered object from its name, from ``{"name": ..., **parameters}``, or from the object itself.
 
     Raises:
@@ -34,7 +34,9 @@ def named(registry: Registry[type[S]], value: object) -> S:
         return value  # type: ignore[return-value]  # mypy narrows to Scheme, the caller knows which
     kind = registry.kind
     if not isinstance(value, str | Mapping):
-        raise PositionError(f"{kind} must be a name, or a mapping with a name and parameters, not {shown(value)}")
+        raise PositionError(
+            f"{kind} must be a name, or a mapping with a name and parameters, not {quoted_value(value)}"
+        )
     fields: dict[str, Any] = {"name": value} if isinstance(value, str) else {str(k): v for k, v in value.items()}
     name = fields.get("name")
     found = registry.find(name)
@@ -53,7 +55,7 @@ def _problem(scheme: type[Scheme], error: ValidationError) -> str:
         return f"no parameter {where!r}; it has {', '.join(parameters) or 'none'}"
     if first["type"] == "value_error":
         return message.removeprefix("Value error, ")
-    return f"{where}={shown(first['input'])}: {message[0].lower()}{message[1:]}"
+    return f"{where}={quoted_value(first['input'])}: {message[0].lower()}{message[1:]}"
 
 
 def refuse_negative(ids: Tensor) -> None:

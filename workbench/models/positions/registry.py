@@ -85,9 +85,9 @@ def make_encoding(value: str | Mapping[str, Any] | Encoding) -> Encoding:
     Raises:
         PositionError: for an unknown name, with the nearest ones, or a parameter that does not fit.
     """
-    from workbench.models.positions.named_config import named
+    from workbench.models.positions.named_config import object_from_name
 
-    return named(ENCODINGS, value)
+    return object_from_name(ENCODINGS, value)
 
 
 def id_sampler(value: object) -> IdSampler:
@@ -96,9 +96,9 @@ def id_sampler(value: object) -> IdSampler:
     Raises:
         PositionError: for an unknown name, with the nearest ones, or a parameter that does not fit.
     """
-    from workbench.models.positions.named_config import named
+    from workbench.models.positions.named_config import object_from_name
 
-    return named(ID_SAMPLERS, value)
+    return object_from_name(ID_SAMPLERS, value)
 
 
 def those_with(holds: Callable[[type[Encoding]], bool]) -> str:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from workbench.models.base.hooked import Hooked, ReturnType
-from workbench.models.base.layers import Embed, LayerNorm, Unembed, observed
+from workbench.models.base.layers import Embed, LayerNorm, Unembed, has_hooks
 from workbench.models.base.lens_parts import HookPoint
 from workbench.models.ssm.config import SSMConfig
 from workbench.models.ssm.scan import gates_of, scan, selective_scan, writes_of
@@ -99,7 +99,7 @@ class Mixer(nn.Module):
     def read(self, x: Channels, dt: Channels, b: Reads, c: Reads) -> Channels:
         """C . h at every position; fused unless a hook on gates, writes or states is in use."""
         kind, decay = self.cfg.gates, self.A_log.exp()
-        if not observed(self.hook_ssm_gates, self.hook_ssm_write, self.hook_ssm_state):
+        if not has_hooks(self.hook_ssm_gates, self.hook_ssm_write, self.hook_ssm_state):
             return selective_scan(x, dt, decay, b, c, kind)
         gates = self.hook_ssm_gates(gates_of(dt, decay, kind))
         states = self.hook_ssm_state(scan(gates, self.hook_ssm_write(writes_of(x, dt, b))))

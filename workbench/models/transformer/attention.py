@@ -11,7 +11,7 @@ from jaxtyping import Float, Real
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from workbench.models.base.layers import affine, observed
+from workbench.models.base.layers import affine, has_hooks
 from workbench.models.base.lens_parts import HookPoint
 from workbench.models.positions.encoding import Turn, float64_device
 from workbench.models.transformer.config import ModelConfig
@@ -101,7 +101,7 @@ class Attention(nn.Module):
             turned = self.cfg.positions.turned
             q, k = self.hook_rot_q(turned(q, at.turn)), self.hook_rot_k(turned(k, at.turn))
         inputs = self.score_inputs(q, k, at)
-        looked_at = observed(self.hook_attn_scores, self.hook_pattern)
+        looked_at = has_hooks(self.hook_attn_scores, self.hook_pattern)
         z: Tensor = self.hook_z(self.explicit(inputs, v) if looked_at else attend(inputs, v))
         z = rearrange(z, "b p h e -> b p (h e)")
         return affine(z if only is None else only.pick(z), rearrange(self.W_O, "h e d -> (h e) d"), self.b_O)
@@ -135,7 +135,7 @@ class Attention(nn.Module):
         if not self.cfg.positions.bias_hook:
             return weights
         hook = self.get_submodule(self.cfg.positions.bias_hook)
-        return hook(weights.expand(*q.shape[:2], -1, -1).clone()) if observed(hook) else weights
+        return hook(weights.expand(*q.shape[:2], -1, -1).clone()) if has_hooks(hook) else weights
 
     def score_factor(self, q: Tensor, at: Places) -> Float[Tensor, "#batch pos #head"]:
         """log K of each query, times the head's gain under log scaling ``learned``."""
@@ -143,7 +143,7 @@ class Attention(nn.Module):
         factor = at.log_keys[None, :, None]
         if self.cfg.log_scaling == "learned":
             factor = factor * self.log_gain
-        if observed(self.hook_score_factor):
+        if has_hooks(self.hook_score_factor):
             factor = self.hook_score_factor(factor.expand(*q.shape[:3]).clone())
         return factor
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from workbench.models.base.hooked import Hooked, ReturnType
-from workbench.models.base.layers import Embed, LayerNorm, TiedUnembed, Unembed, affine, observed
+from workbench.models.base.layers import Embed, LayerNorm, TiedUnembed, Unembed, affine, has_hooks
 from workbench.models.base.lens_interface import WithHeads
 from workbench.models.base.lens_parts import HookPoint
 from workbench.models.positions.encoding import shared_of
@@ -175,7 +175,7 @@ class HookedTransformer(WithHeads, Hooked):
             PositionError: for an id that the encoding cannot read, or ids that do not fit the tokens.
         """
         ids = self.ids_for(tokens, position_ids)
-        brief = self.training and torch.is_grad_enabled() and not observed(*self.hook_dict.values())
+        brief = self.training and torch.is_grad_enabled() and not has_hooks(*self.hook_dict.values())
         only = supervised_positions(supervised) if brief and supervised is not None else None
         at, last = self.places(ids, self.W_E.dtype), self.cfg.n_layers - 1
         x, projected = self.entrance(tokens, ids, brief)
@@ -184,7 +184,7 @@ class HookedTransformer(WithHeads, Hooked):
         if stop_at_layer is not None:
             return x
         x = self.ln_final(x)
-        if self.cfg.ids.predicted and observed(self.hook_id_logits, self.hook_next_ids):
+        if self.cfg.ids.predicted and has_hooks(self.hook_id_logits, self.hook_next_ids):
             self.hook_next_ids(self.hook_id_logits(self.unembed_ids(x)).argmax(-1))
         if return_type is None:
             return None
@@ -223,7 +223,7 @@ class HookedTransformer(WithHeads, Hooked):
     def ids_for(self, tokens: Tensor, position_ids: Tensor | None) -> Real[Tensor, "#batch pos"]:
         """The position ids of this forward pass, checked against the encoding."""
         position_ids = self.checked_ids(tokens, position_ids)
-        if self.cfg.positions.biased and observed(self.hook_position_ids):
+        if self.cfg.positions.biased and has_hooks(self.hook_position_ids):
             position_ids = self.hook_position_ids(position_ids.expand_as(tokens).clone())
         return position_ids
 

@@ -24,7 +24,7 @@ from workbench.tasks.base import Task
 from workbench.tasks.presented.presentation import Presentation
 from workbench.tasks.presented.presented_task import Presented
 from workbench.tasks.presented.single_tokens import wording
-from workbench.tasks.registry import present, stored
+from workbench.tasks.registry import present, stored_task
 
 ONLY_STEP = 1
 """The step of a folder without a step in its name. It is not 0, which would mean weights before training."""
@@ -145,7 +145,7 @@ def _config(opened: Opened, task: Presented, model: dict[str, Any], files: Mappi
     """The content of ``run.json``. The paths of the folders are not part of the run's id."""
     fitting = task.fitting
     parts: dict[str, Any] = {
-        "task": stored(task),
+        "task": stored_task(task),
         "model": model,
         "training": {
             "steps": max(opened.folders),

@@ -16,7 +16,7 @@ from workbench.runs.checkpoints import write_checkpoint
 from workbench.runs.run import FORMAT, Run, run_id
 from workbench.runs.weights import weights_bytes
 from workbench.tasks.base import Task
-from workbench.tasks.registry import stored
+from workbench.tasks.registry import stored_task
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def config_of(
     """
     low, high = lengths
     parts: dict[str, Any] = {
-        "task": stored(task),
+        "task": stored_task(task),
         "model": cfg.model_dump(mode="json"),
         "training": {
             **training,

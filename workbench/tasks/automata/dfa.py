@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 from workbench.tasks.automata.regex import derivatives, parse, symbols_of
 from workbench.tasks.batch import TaskError
 
@@ -265,7 +265,7 @@ def _alphabet_of(expression: str, alphabet: Sequence[str] | None) -> tuple[str, 
         raise TaskError(f"regular expression {expression} mentions no symbol, so it needs an alphabet")
     wrong = [s for s in symbols if len(symbols_of(s)) != 1 or len(s) != 1]
     if wrong or len(set(symbols)) < len(symbols):
-        raise TaskError(f"an alphabet takes different letters or digits, not {shown(''.join(symbols))}")
+        raise TaskError(f"an alphabet takes different letters or digits, not {quoted_value(''.join(symbols))}")
     missing = [s for s in mentioned if s not in symbols]
     if missing:
         raise TaskError(f"regular expression {expression} mentions {missing[0]!r}, which is not in its alphabet")
@@ -314,21 +314,23 @@ def _checked(data: Mapping[str, Any]) -> tuple[dict[str, dict[str, str]], tuple[
         raise TaskError("an automaton's transitions are given as {state: {symbol: following state}}")
     followed = [following for row in transitions.values() for following in row.values()]
     if not isinstance(data["accepting"], Iterable) or isinstance(data["accepting"], str):
-        raise TaskError(f"an automaton's accepting states are given as a list, not as {shown(data['accepting'])}")
+        raise TaskError(
+            f"an automaton's accepting states are given as a list, not as {quoted_value(data['accepting'])}"
+        )
     if strange := [name for name in [data["start"], *data["accepting"], *followed] if not isinstance(name, str)]:
-        raise TaskError(f"an automaton's states are strings, not {shown(strange[0])}")
+        raise TaskError(f"an automaton's states are strings, not {quoted_value(strange[0])}")
     states = {*transitions, *followed}
     mentioned = tuple(dict.fromkeys(symbol for row in transitions.values() for symbol in row))
     named = data.get("alphabet", mentioned)
     if not isinstance(named, Iterable) or not all(isinstance(symbol, str) for symbol in named):
-        raise TaskError(f"an automaton's alphabet is given as a list of strings, not as {shown(named)}")
+        raise TaskError(f"an automaton's alphabet is given as a list of strings, not as {quoted_value(named)}")
     alphabet = tuple(named)
     if not alphabet or len(set(alphabet)) < len(alphabet):
         raise TaskError("an automaton's alphabet must name at least one symbol, and each once")
     if unknown := [symbol for symbol in mentioned if symbol not in alphabet]:
         raise TaskError(
-            f"an automaton's transitions mention the symbol {shown(unknown[0])}, which is not in its alphabet"
+            f"an automaton's transitions mention the symbol {quoted_value(unknown[0])}, which is not in its alphabet"
         )
     if unknown := [state for state in [data["start"], *data["accepting"]] if state not in states]:
-        raise TaskError(f"an automaton's transitions do not mention its state {shown(unknown[0])}")
+        raise TaskError(f"an automaton's transitions do not mention its state {quoted_value(unknown[0])}")
     return {state: dict(row) for state, row in transitions.items()}, alphabet

@@ -67,7 +67,7 @@ NOTHING, EMPTY = Nothing(), Empty()
 
 
 # ---- making --------------------------------------------------------------------------------------
-def either(options: Iterable[Expression]) -> Expression:
+def union_of(options: Iterable[Expression]) -> Expression:
     """Return the union. Unions inside it are merged, and the empty language is left out."""
     flat: set[Expression] = set()
     for option in options:
@@ -91,7 +91,7 @@ def then(first: Expression, rest: Expression) -> Expression:
     return Then(first, rest)
 
 
-def many(inner: Expression) -> Expression:
+def repetition_of(inner: Expression) -> Expression:
     """Return the repetition; the repetition of a repetition is that repetition."""
     if isinstance(inner, Nothing | Empty):
         return EMPTY
@@ -123,10 +123,10 @@ def derivative(expression: Expression, symbol: str) -> Expression:
         case Letter(letter):
             return EMPTY if letter == symbol else NOTHING
         case Either(options):
-            return either(derivative(option, symbol) for option in options)
+            return union_of(derivative(option, symbol) for option in options)
         case Then(first, rest):
             after_first = then(derivative(first, symbol), rest)
-            return either([after_first, derivative(rest, symbol)]) if nullable(first) else after_first
+            return union_of([after_first, derivative(rest, symbol)]) if nullable(first) else after_first
         case Many(inner):
             return then(derivative(inner, symbol), expression)
         case _:
@@ -177,7 +177,7 @@ def parse(text: str) -> Expression:
 
     Example:
 
-        >>> parse("a|()") == either([Letter("a"), EMPTY])
+        >>> parse("a|()") == union_of([Letter("a"), EMPTY])
         True
         >>> parse("(ab|*)")
         Traceback (most recent call last):
@@ -229,7 +229,7 @@ class _Reader:
         while self.next == "|":
             self.position += 1
             options.append(self.concatenation())
-        return either(options)
+        return union_of(options)
 
     def concatenation(self) -> Expression:
         parts = []
@@ -253,8 +253,8 @@ class _Reader:
         if self.next and self.next in REPEATS:
             self.refuse("repeats a repetition; put that in parentheses first")
         if sign == "?":
-            return either([inner, EMPTY])
-        return many(inner) if sign == "*" else then(inner, many(inner))
+            return union_of([inner, EMPTY])
+        return repetition_of(inner) if sign == "*" else then(inner, repetition_of(inner))
 
     def atom(self) -> Expression:
         if self.next in REPEATS:

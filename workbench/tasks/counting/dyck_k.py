@@ -133,7 +133,7 @@ class DyckK(Task):
             meta = {"answer_position": position + 1}
         else:
             steps = 2 * integers(2, (batch, length), generator) - 1
-            heights = folded(steps.cumsum(1), self.depth)
+            heights = fold_walk(steps.cumsum(1), self.depth)
         types = integers(self.k, (batch, length), generator)
         return 1 + _brackets(heights, types), meta
 
@@ -150,10 +150,10 @@ class DyckK(Task):
     ) -> Int[Tensor, "batch length"]:
         """Return depths after every symbol; the symbol at ``position`` opens the bracket that is on top at the end."""
         before, after = position, length - 1 - position
-        low = self._end_of_walk(before, lambda end: folded(end, self.depth) <= self.depth - 2, generator)
-        base = folded(2 * low - before, self.depth) + 1
+        low = self._end_of_walk(before, lambda end: fold_walk(end, self.depth) <= self.depth - 2, generator)
+        base = fold_walk(2 * low - before, self.depth) + 1
         room = (self.depth - base)[:, None]
-        back = self._end_of_walk(after, lambda end: folded(end, room) == 0, generator)
+        back = self._end_of_walk(after, lambda end: fold_walk(end, room) == 0, generator)
 
         index = torch.arange(length, device=position.device).expand(len(position), length)
         part = (index > position[:, None]).long() + (index >= position[:, None])  # 0 before, 1 at, 2 after the bracket
@@ -163,7 +163,7 @@ class DyckK(Task):
         steps = torch.where(up, 1, -1).gather(1, keys.argsort(1))
         first = torch.where(part == 0, steps, 0).cumsum(1)
         second = torch.where(part == 2, steps, 0).cumsum(1)
-        heights = torch.where(part == 0, folded(first, self.depth), base[:, None] + folded(second, room))
+        heights = torch.where(part == 0, fold_walk(first, self.depth), base[:, None] + fold_walk(second, room))
         return heights
 
     def _end_of_walk(
@@ -213,7 +213,7 @@ class DyckK(Task):
         """
         if self.ask == "close" or law == "challenge":
             return 1 / self.k
-        at_bound = folded(2 * torch.arange(length + 1) - length, self.depth) == self.depth
+        at_bound = fold_walk(2 * torch.arange(length + 1) - length, self.depth) == self.depth
         full = sum(comb(length, up) for up in at_bound.nonzero()[:, 0].tolist())
         return float(max(full, 2**length - full) / 2**length / self.k)
 
@@ -252,7 +252,7 @@ class DyckK(Task):
         return names.index(" ".join(may))
 
 
-def folded(walk: Int[Tensor, "*any"], bound: int | Int[Tensor, "*#any"]) -> Int[Tensor, "*any"]:
+def fold_walk(walk: Int[Tensor, "*any"], bound: int | Int[Tensor, "*#any"]) -> Int[Tensor, "*any"]:
     """Fold a walk on all integers into ``0..bound``: from 0 it always goes up, from the bound always down.
 
     Elsewhere a fair walk stays fair. So the result is a walk with reflecting ends, computed without a loop over steps.

@@ -14,7 +14,7 @@ from torch import Tensor
 from workbench.tasks.base import BOS, Batch, Law, Task, TaskError
 from workbench.tasks.later_parameter import later
 from workbench.tasks.retrieval.kgram import earlier_occurrence
-from workbench.tasks.sampling import accepted, bits_with, flat_shares, integers, near_leads, uniforms
+from workbench.tasks.sampling import bits_with, flat_shares, integers, near_leads, sample_by_rejection, uniforms
 from workbench.tasks.sequences.sequence_task import SequenceTask, symbol_names
 
 __all__ = ["InterleavedMajority", "LetterMajority"]
@@ -94,7 +94,7 @@ class LetterMajority(Task):
             bounds = flat_shares((rows, letters), generator).cumsum(1)[:, :-1]
             return torch.searchsorted(bounds.contiguous(), uniforms((rows, length), generator), right=True)
 
-        strings = accepted(batch, draw, lambda strings: _leaders(strings)[1][:, -1])
+        strings = sample_by_rejection(batch, draw, lambda strings: _leaders(strings)[1][:, -1])
         if law == "challenge":
             letter = uniforms((batch, letters), generator).argsort(1)
             strings = letter.gather(1, letter.argsort(1).gather(1, strings).sort(1).values)
@@ -229,7 +229,7 @@ class InterleavedMajority(SequenceTask):
         near = near_leads(span, size, (batch, 1, 1), generator)
         if near is None:
             return None
-        others = accepted(
+        others = sample_by_rejection(
             batch,
             lambda rows: 2 * self._ones(rows, size, generator)[:, 1:] - size,
             lambda leads: (leads.abs() >= span[0]).flatten(1).all(1),

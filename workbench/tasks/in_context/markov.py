@@ -15,7 +15,7 @@ from workbench.tasks.base import BOS, ROUNDING, Batch, Law
 from workbench.tasks.in_context.chains import draw_chain, follower_counts, followers_of, stationary, transition_counts
 from workbench.tasks.in_context.chance_by_draws import ChanceByDraws
 from workbench.tasks.sampling import flat_shares, integers, outer_margin, uniforms
-from workbench.tasks.sequences.sequence_task import numbered
+from workbench.tasks.sequences.sequence_task import numbered_names
 
 __all__ = ["MarkovChain"]
 
@@ -62,7 +62,7 @@ class MarkovChain(ChanceByDraws):
     @property
     def tokens_names(self) -> tuple[str, ...]:
         """BOS and the states."""
-        return (BOS, *numbered("", self.states))
+        return (BOS, *numbered_names("", self.states))
 
     @property
     def d_vocab_out(self) -> int:

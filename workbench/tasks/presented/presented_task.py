@@ -16,7 +16,7 @@ from workbench.tasks.batch import Batch
 from workbench.tasks.presented.presentation import Presentation, Slot
 from workbench.tasks.presented.single_tokens import Wording
 from workbench.tasks.rejection import by_rejection
-from workbench.tasks.sequences.sequence_task import numbered
+from workbench.tasks.sequences.sequence_task import numbered_names
 
 LENGTHS = (8, 16, 32, 64, 128, 256, 512, 1024)
 """Default numbers of items at which to evaluate a model."""
@@ -303,7 +303,7 @@ class Presented(Task):
     # ---- methods that every task has ---------------------------------------------------------
     @property
     def tokens_names(self) -> tuple[str, ...]:
-        return numbered("", self.vocabulary_size)
+        return numbered_names("", self.vocabulary_size)
 
     @property
     def output_names(self) -> tuple[str, ...]:

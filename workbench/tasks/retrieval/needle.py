@@ -13,7 +13,7 @@ from torch import Tensor
 from workbench.tasks.base import Law, TaskError
 from workbench.tasks.retrieval.query_task import QueryTask
 from workbench.tasks.sampling import distinct, integers, outer_places
-from workbench.tasks.sequences.sequence_task import numbered
+from workbench.tasks.sequences.sequence_task import numbered_names
 
 __all__ = ["Needle"]
 
@@ -65,11 +65,11 @@ class Needle(QueryTask):
 
     @property
     def alphabet(self) -> tuple[str, ...]:
-        return numbered("k", self.keys) + numbered("v", self.values) + numbered("f", self.fillers)
+        return numbered_names("k", self.keys) + numbered_names("v", self.values) + numbered_names("f", self.fillers)
 
     @property
     def answer_alphabet(self) -> tuple[str, ...]:
-        return numbered("v", self.values)
+        return numbered_names("v", self.values)
 
     @property
     def shortest_context(self) -> int:

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from workbench.tasks.base import Batch, Law, TaskError
-from workbench.tasks.sampling import accepted, coins, integers
+from workbench.tasks.sampling import coins, integers, sample_by_rejection
 from workbench.tasks.sequences.sequence_task import SequenceTask, ids_of_all
 
 __all__ = ["Addition"]
@@ -237,7 +237,7 @@ def _operands(layout: Layout, batch: int, generator: torch.Generator) -> tuple[B
     def fits(both: Bits) -> Bool[Tensor, " row"]:
         return (_sum(both[:, :longer], both[:, longer:])[:, 0] == 1) == layout.overflows
 
-    both = accepted(batch, draw, fits)
+    both = sample_by_rejection(batch, draw, fits)
     long, short = both[:, :longer], both[:, longer:]
     return (long, short) if layout.first >= layout.second else (short, long)
 

@@ -18,7 +18,7 @@ from workbench.tasks.automata.dfa import LARGEST_AUTOMATON, Automaton
 from workbench.tasks.base import BOS, Law, Task, TaskError
 from workbench.tasks.later_parameter import later
 from workbench.tasks.sampling import distinct, integers, outer_margin, outer_places
-from workbench.tasks.sequences.sequence_task import SEP, numbered
+from workbench.tasks.sequences.sequence_task import SEP, numbered_names
 
 __all__ = ["PlantedCorrelation", "SparseParity"]
 
@@ -83,7 +83,7 @@ class SparseParity(Task):
 
     @property
     def tokens_names(self) -> tuple[str, ...]:
-        return (BOS, *numbered("", self.values + 1)[1:], "t0", "t1", SEP)
+        return (BOS, *numbered_names("", self.values + 1)[1:], "t0", "t1", SEP)
 
     def admissible(self, length: int) -> bool:
         """Whether the length is that of pairs and ``<sep>``, with at least one large number."""
@@ -222,11 +222,11 @@ class PlantedCorrelation(Task):
 
     @property
     def tokens_names(self) -> tuple[str, ...]:
-        return (BOS, *numbered("p", self.modulus)[1:], *numbered("f", self.fillers))
+        return (BOS, *numbered_names("p", self.modulus)[1:], *numbered_names("f", self.fillers))
 
     @property
     def output_names(self) -> tuple[str, ...]:
-        return numbered("", self.modulus)
+        return numbered_names("", self.modulus)
 
     def admissible(self, length: int) -> bool:
         return length >= self.span

@@ -17,7 +17,7 @@ from torch import Tensor
 from workbench.tasks.base import Law, TaskError
 from workbench.tasks.later_parameter import later
 from workbench.tasks.sampling import distinct, integers, outer_margin
-from workbench.tasks.sequences.sequence_task import SequenceTask, numbered
+from workbench.tasks.sequences.sequence_task import SequenceTask, numbered_names
 
 __all__ = ["ParityScratchpad", "VariableAssignment"]
 
@@ -175,11 +175,11 @@ class VariableAssignment(SequenceTask):
 
     @property
     def alphabet(self) -> tuple[str, ...]:
-        return (*numbered("v", self.variables), ARROW, START)
+        return (*numbered_names("v", self.variables), ARROW, START)
 
     @property
     def answer_alphabet(self) -> tuple[str, ...]:
-        return (*numbered("v", self.variables), ARROW)
+        return (*numbered_names("v", self.variables), ARROW)
 
     @property
     def _arrow(self) -> int:

@@ -215,7 +215,7 @@ def ids_of_all(ids: Sequence[int], strings: Int[Tensor, "batch length"]) -> Int[
 
 
 @lru_cache(maxsize=64)
-def numbered(prefix: str, count: int) -> tuple[str, ...]:
+def numbered_names(prefix: str, count: int) -> tuple[str, ...]:
     """Return ``prefix`` with the numbers from 0 on."""
     return tuple(f"{prefix}{i}" for i in range(count))
 
@@ -223,7 +223,7 @@ def numbered(prefix: str, count: int) -> tuple[str, ...]:
 def symbol_names(count: int) -> tuple[str, ...]:
     """Return names of ``count`` symbols: letters if they suffice, else ``s0``, ``s1``, ..."""
     letters = string.ascii_lowercase
-    return tuple(letters[:count]) if count <= len(letters) else numbered("s", count)
+    return tuple(letters[:count]) if count <= len(letters) else numbered_names("s", count)
 
 
 @lru_cache(maxsize=64)

@@ -6,7 +6,7 @@ import json
 import shlex
 
 from workbench.tasks.base import Task
-from workbench.tasks.registry import is_built_in, stored
+from workbench.tasks.registry import is_built_in, stored_task
 from workbench.tasks.testing.kit import TaskCheckError, findings
 
 BRIEF = ("statement", "settings", "shapes", "oracle", "laws", "chance", "shortcuts")
@@ -40,5 +40,5 @@ def refuse_unsound(task: Task) -> None:
 
 def _place(task: Task) -> str:
     """Return the argument that names a task on the command line."""
-    source = stored(task).get("source")
+    source = stored_task(task).get("source")
     return shlex.quote(f"{source['file']}:{source['class']}") if source else task.name

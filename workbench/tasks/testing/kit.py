@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from workbench.core.errors import LensError
-from workbench.core.failures import isolated
+from workbench.core.failures import isolate_errors
 from workbench.tasks.base import Task
 from workbench.tasks.testing import check_cost, check_labels, check_laws, check_statement
 from workbench.tasks.testing.subject import Check, TaskSubject
@@ -82,7 +82,7 @@ def findings(task: Task, checks: Sequence[str] = tuple(CHECKS)) -> list[Finding]
     faults: list[Finding] = []
     for name in checks:
         errors: list[str] = []
-        with isolated(errors.append, "", foreign=True):
+        with isolate_errors(errors.append, "", foreign=True):
             faults += [Finding(name, sentence) for sentence in CHECKS[name](subject)]
         faults += [
             Finding(name, f"the task raises an error in this check ({error}); correct the code at that line")

@@ -32,7 +32,7 @@ def variants(strings: Sequence[String], alphabet: Sequence[str]) -> list[String]
     return list(distinct)
 
 
-def repeated(*patterns: str) -> Strings:
+def repeated_patterns(*patterns: str) -> Strings:
     """Return strings that repeat each pattern, whose length divides 12."""
     return _checked(lambda n: [pattern * (n // len(pattern)) for pattern in patterns])
 
@@ -42,17 +42,17 @@ def parts(*patterns: str) -> Strings:
     return _checked(lambda n: [_blocks(pattern, n) for pattern in patterns])
 
 
-def several(*groups: Strings) -> Strings:
+def strings_of_functions(*groups: Strings) -> Strings:
     """Return all strings of several functions."""
     return lambda n: [string for group in groups for string in group(n)]
 
 
-def renamed(strings: Strings, names: Mapping[str, str]) -> Strings:
+def rename_symbols(strings: Strings, names: Mapping[str, str]) -> Strings:
     """Return the strings of another function, with other symbols."""
     return lambda n: [tuple(names[symbol] for symbol in string) for string in strings(n)]
 
 
-def balanced(opening: str, closing: str) -> Strings:
+def balanced_words(opening: str, closing: str) -> Strings:
     """Return balanced words, one that dips below zero in the middle, and one that violates only its first symbol."""
 
     def words(n: int) -> Iterable[str]:
@@ -69,7 +69,7 @@ def balanced(opening: str, closing: str) -> Strings:
     return _checked(words)
 
 
-def bounded(depth: int, opening: str, closing: str) -> Strings:
+def words_up_to_depth(depth: int, opening: str, closing: str) -> Strings:
     """Return balanced words that stay at or under ``depth``, and one that exceeds it once, in the middle."""
 
     def words(n: int) -> Iterable[str]:
@@ -84,7 +84,7 @@ def bounded(depth: int, opening: str, closing: str) -> Strings:
     return _checked(words)
 
 
-def marked(separator: str, *patterns: tuple[str, str]) -> Strings:
+def separated_blocks(separator: str, *patterns: tuple[str, str]) -> Strings:
     """Return strings ``first ^ k  separator  second ^ m`` with the separator after the middle; repeated patterns are
     cut to fit.
     """
@@ -96,7 +96,7 @@ def marked(separator: str, *patterns: tuple[str, str]) -> Strings:
     return _checked(words)
 
 
-def planted(*cases: tuple[Sequence[str], str, Sequence[str]]) -> Strings:
+def distant_parts(*cases: tuple[Sequence[str], str, Sequence[str]]) -> Strings:
     """Return strings ``start  filler ^ k  end``: a part that occurs once, far away from the end."""
 
     def words(n: int) -> Iterable[String]:

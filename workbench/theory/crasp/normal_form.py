@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 from workbench.theory.crasp import syntax as ast
 from workbench.theory.crasp.printer import expression_text
 from workbench.theory.crasp.program import Program
@@ -177,7 +177,7 @@ class Normal:
             largest = max(abs(number) for number in (total.constant, *(k for k, _ in total.terms)))
             if largest > LARGEST_COEFFICIENT:
                 raise CraspError(
-                    f"the sum of the factors of its counts is {shown(largest)}, and weights are exact only up to "
+                    f"the sum of the factors of its counts is {quoted_value(largest)}, and weights are exact only up to "
                     f"{LARGEST_COEFFICIENT:,}: use smaller factors"
                 )
             self._known[node] = total

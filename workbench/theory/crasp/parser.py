@@ -22,7 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
-from workbench.core.errors import listed, shown
+from workbench.core.errors import join_names, quoted_value
 from workbench.core.suggest import nearest
 from workbench.theory.crasp import syntax as ast
 from workbench.theory.crasp.program import RESERVED, Program
@@ -245,7 +245,7 @@ class _Parser:
             _fail(token, f"Q takes one symbol of the alphabet, but {_shown(token)} was found")
         name = token.text.strip('"')
         if name not in self.alphabet:
-            _fail(token, f"unknown symbol {shown(name)}; the alphabet is {listed(self.alphabet)}")
+            _fail(token, f"unknown symbol {quoted_value(name)}; the alphabet is {join_names(self.alphabet)}")
         self.expect(")")
         return self.build(token, ast.Symbol, name)
 
@@ -334,4 +334,4 @@ def _number(token: Token, largest: int) -> int:
 
 
 def _shown(token: Token) -> str:
-    return {"end": "the end", "newline": "the end of the line"}.get(token.kind, shown(token.text))
+    return {"end": "the end", "newline": "the end of the line"}.get(token.kind, quoted_value(token.text))

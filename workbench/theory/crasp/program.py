@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workbench.core.errors import listed, shown
+from workbench.core.errors import join_names, quoted_value
 from workbench.core.html_card import card
 from workbench.core.suggest import nearest
 from workbench.theory.crasp.printer import expression_text, word
@@ -38,7 +38,7 @@ class Program:
 
     def __post_init__(self) -> None:
         if not self.alphabet or len(set(self.alphabet)) < len(self.alphabet):
-            raise CraspError(f"an alphabet is one or more distinct symbols, not {listed(self.alphabet) or 'empty'}")
+            raise CraspError(f"an alphabet is one or more distinct symbols, not {join_names(self.alphabet) or 'empty'}")
         for symbol in self.alphabet:
             Symbol(symbol)
         if not self.lines:
@@ -106,7 +106,7 @@ class Program:
             CraspError: if it is not in the alphabet.
         """
         if symbol not in self.alphabet:
-            raise CraspError(f"unknown symbol {shown(symbol)}; the alphabet is {listed(self.alphabet)}")
+            raise CraspError(f"unknown symbol {quoted_value(symbol)}; the alphabet is {join_names(self.alphabet)}")
         return self.alphabet.index(symbol) + 1
 
     def ids(self, string: str | Sequence[str]) -> list[int]:

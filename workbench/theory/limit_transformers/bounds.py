@@ -56,12 +56,12 @@ class Bound:
         return 10.0**self.log10 if self.log10 < 308 else math.inf
 
 
-def cited(theorem: str) -> str:
+def citation(theorem: str) -> str:
     """Return a theorem with its paper; unchanged for a theorem that has no bound here.
 
     Example:
 
-        >>> cited("theorem 4.3")
+        >>> citation("theorem 4.3")
         'theorem 4.3 of Golowich et al., arXiv 2502.16792'
     """
     return f"{theorem} of {PAPERS[theorem]}" if theorem in PAPERS else theorem

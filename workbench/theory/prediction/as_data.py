@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from workbench.core.failures import isolated
+from workbench.core.failures import isolate_errors
 from workbench.core.names import STATE_SPACE_MODELS
 from workbench.core.stored_model import component_name, component_settings
 from workbench.models.positions.registry import NONE
@@ -92,7 +92,7 @@ def describe_all(subjects: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     for arguments in subjects:
         described: dict[str, Any] = {}
         # This version may lack a task, its parameters or its positions: then nothing is known of them.
-        with isolated(lambda _: None, "a run's task"):
+        with isolate_errors(lambda _: None, "a run's task"):
             try:
                 described = describe(**arguments)
             except UntrustedCode:

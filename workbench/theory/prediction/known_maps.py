@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from workbench.theory.crasp.zoo import ZOO
-from workbench.theory.limit_transformers.bounds import cited
+from workbench.theory.limit_transformers.bounds import citation
 
 Verdict = Literal["guaranteed", "expressible", "not expressible", "open", "not decided"]
 
@@ -21,8 +21,8 @@ COMMUNICATION = "theorem 12 of Huang et al., arXiv 2410.02140"
 LABEL = "expressivity label of Huang et al., arXiv 2410.02140"
 LEMMAS = "lemmas 35 and 36 of Huang et al., as used by Jobanputra et al., arXiv 2505.21785"
 DECIDED = "potentials of the minimal automaton, arXiv 2608.13433"
-ONE_LAYER = cited("theorem 4.1")
-TWO_LAYERS = cited("theorem 5.2")
+ONE_LAYER = citation("theorem 4.1")
+TWO_LAYERS = citation("theorem 5.2")
 
 
 @dataclass(frozen=True)

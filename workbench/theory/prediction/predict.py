@@ -26,8 +26,8 @@ from workbench.theory.crasp.zoo import ZOO
 from workbench.theory.errors import TheoryError
 from workbench.theory.prediction.known_maps import COMMUNICATION, KnownMap, MapClaim, Verdict
 from workbench.theory.prediction.notes import NOTES, Note, length_complexity_note, regular_notes
-from workbench.theory.prediction.reported_results import Reported, reported, reported_of_state_spaces
-from workbench.theory.prediction.rules import EMPTY, POSITIONAL, Positions, of_languages, of_program, stated
+from workbench.theory.prediction.reported_results import Reported, published_results, reported_of_state_spaces
+from workbench.theory.prediction.rules import EMPTY, POSITIONAL, Positions, claim_at, of_languages, of_program
 from workbench.theory.prediction.state_space_claims import NOT_LEARNT, state_space_claim
 from workbench.theory.prediction.task_names import Witness, base_of, entry_of, program_of, resolve
 from workbench.theory.regular.deciders import CONVENTIONS, Certificate, Convention
@@ -143,12 +143,12 @@ def predict(
     at = Positions.named(positions) if isinstance(positions, str) else positions
     # A listed claim is used instead of a decision: some automata are large, and their map is well known.
     automaton = None if task is None or entry_of(key, task) is not None else task.automaton()
-    claim = stated(_entry(key, task, automaton, at, convention), at)
+    claim = claim_at(_entry(key, task, automaton, at, convention), at)
     languages = tuple(automaton.languages()) if automaton is not None and claim.verdict == "guaranteed" else ()
     notes = (*NOTES.get(base_of(key), ()), *(() if automaton is None else _language_notes(automaton.languages())))
     other = "" if automaton is None else _other_reading(claim, automaton.languages, at, convention)
     witness = None if task is None else program_of(key, task)
-    return _prediction(key, at, claim, languages, reported(key, at.name), notes, other, witness)
+    return _prediction(key, at, claim, languages, published_results(key, at.name), notes, other, witness)
 
 
 def predict_regex(
@@ -175,7 +175,7 @@ def predict_regex(
         return _of_state_space(expression, lambda: (only,), positions)
     at = Positions.named(positions) if isinstance(positions, str) else positions
     languages = (Automaton.from_regex(expression, alphabet),)
-    claim = stated(of_languages(lambda: languages, at, convention), at)
+    claim = claim_at(of_languages(lambda: languages, at, convention), at)
     other = _other_reading(claim, lambda: languages, at, convention)
     return _prediction(expression, at, claim, languages, (), _language_notes(languages), other)
 

@@ -159,7 +159,7 @@ def labelled_state_spaces() -> list[tuple[str, bool]]:
     return [(key, label) for key, (label, _) in _SARROF.items()]
 
 
-def reported(key: str, positions: str) -> tuple[Reported, ...]:
+def published_results(key: str, positions: str) -> tuple[Reported, ...]:
     """Return published results for a task (by its key, e.g. ``tomita_4``) under a position encoding."""
     results = []
     if key in _HUANG:
@@ -174,8 +174,8 @@ def reported(key: str, positions: str) -> tuple[Reported, ...]:
     return tuple(r for r in results if r.positions == positions)
 
 
-def labelled() -> list[tuple[str, str, bool, str]]:
+def published_labels() -> list[tuple[str, str, bool, str]]:
     """Return every published label: (key, positions, expressible, source)."""
     keys = dict.fromkeys([*_HUANG, *_JOBANPUTRA])
-    rows = [(key, r) for key in keys for p in ("none", "learned") for r in reported(key, p)]
+    rows = [(key, r) for key in keys for p in ("none", "learned") for r in published_results(key, p)]
     return [(key, r.positions, r.expressible, r.source) for key, r in rows if r.expressible is not None]

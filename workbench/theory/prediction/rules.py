@@ -80,7 +80,7 @@ class Positions:
         return enough and (self.reach.period is None or self.reach.period % period == 0)
 
 
-def stated(entry: KnownMap, at: Positions) -> MapClaim:
+def claim_at(entry: KnownMap, at: Positions) -> MapClaim:
     """Return the claim for these positions; ``open`` if no theorem is about them."""
     if at.blind:
         return entry.without

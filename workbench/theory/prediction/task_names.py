@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 from workbench.core.suggest import nearest
 from workbench.tasks.base import Task
 from workbench.tasks.registry import make_task, task_names
@@ -70,7 +70,7 @@ def resolve(subject: str | Task, parameters: Mapping[str, Any]) -> tuple[str, Ta
     if name in ENTRIES or name in ZOO or name == "simple_average":
         return name, None
     known = {*task_names(), *ENTRIES, *ZOO, *ALIASES, "tomita_4", "bounded_dyck_2"}
-    raise TheoryError(f"nothing is known about {shown(subject)}; {nearest(name, known)}")
+    raise TheoryError(f"nothing is known about {quoted_value(subject)}; {nearest(name, known)}")
 
 
 def key_of(task: Task) -> str:

@@ -80,7 +80,7 @@ class PaddedBatches:
         """
         batches = [batch for batch, _ in drawn]
         tokens, targets, mask = (
-            padded([getattr(batch, name) for batch in batches]) for name in ("tokens", "targets", "mask")
+            pad_and_stack([getattr(batch, name) for batch in batches]) for name in ("tokens", "targets", "mask")
         )
         targets, mask = targets.flatten(1, 2), mask.flatten(1, 2)
         index = None if everywhere else query_index(mask)
@@ -119,10 +119,10 @@ def stacked_ids(drawn: Sequence[Drawn]) -> Tensor:
     longest = max((ids for _, ids in drawn), key=lambda ids: ids.shape[1])
     if all(len(ids) == 1 and torch.equal(ids, longest[:, : ids.shape[1]]) for _, ids in drawn):
         return longest
-    return padded([ids.expand(len(batch), -1) for batch, ids in drawn]).flatten(0, 1)
+    return pad_and_stack([ids.expand(len(batch), -1) for batch, ids in drawn]).flatten(0, 1)
 
 
-def padded(parts: Sequence[Tensor]) -> Tensor:
+def pad_and_stack(parts: Sequence[Tensor]) -> Tensor:
     """Tensors ``[batch, pos, ...]`` of different length as one ``[run, batch, pos, ...]``, with 0 after the end."""
     longest = max(part.shape[1] for part in parts)
     rest = [0, 0] * (parts[0].ndim - 2)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from workbench.models.stacked_forward import why_not_stacked_model
-from workbench.tasks.registry import stored
+from workbench.tasks.registry import stored_task
 from workbench.training.config import RunConfig
 
 SAME: dict[str, Callable[[RunConfig], Any]] = {
-    "task": lambda config: stored(config.task),
+    "task": lambda config: stored_task(config.task),
     "model": lambda config: config.model.model_copy(update={"initializer_range": 0.0}),
     "training.batch_size": lambda config: config.training.batch_size,
     "training.optimizer": lambda config: config.training.optimizer,

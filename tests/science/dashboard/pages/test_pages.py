@@ -16,14 +16,14 @@ from tests.support.dashboard.pages import (
 )
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
 from workbench.dashboard.panels.prefetch import Prefetch
-from workbench.dashboard.panels.render import READY, rendered
+from workbench.dashboard.panels.render import READY, render_panel
 from workbench.dashboard.panels.run_panels import PANELS
 from workbench.dashboard.server.context import Context
 
 
 @pytest.mark.parametrize("panel", OWN, ids=lambda p: p.id)
 def test_every_panel_draws_and_its_snippet_draws_the_same(answers: Context, at: PanelCursor, panel: Panel) -> None:
-    made = rendered(panel, at, LIGHT, "figure")
+    made = render_panel(panel, at, LIGHT, "figure")
     assert made[-1] == READY
     scope: dict[str, Any] = {}
     *lines, last = panel.snippet(at).strip().splitlines()

@@ -10,7 +10,7 @@ import pytest
 from workbench.dashboard import router
 from workbench.dashboard.pages.runs import summary
 from workbench.dashboard.panels.panel_spec import PanelCursor
-from workbench.dashboard.panels.render import rendered
+from workbench.dashboard.panels.render import render_panel
 from workbench.dashboard.panels.run_panels import PANELS
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Worker
@@ -51,7 +51,7 @@ def test_every_panel_draws_or_says_why_not(ssm: Context) -> None:
                 one.draw(at, "light", 11)
         else:
             assert one.draw(at, "light", 11).layout.meta["alt"]
-    state = str(rendered(next(p for p in PANELS if p.id == "heads-length"), at, LOOK, "figure"))
+    state = str(render_panel(next(p for p in PANELS if p.id == "heads-length"), at, LOOK, "figure"))
     assert "Does not apply here" in state
     assert "lengthlens measure" not in state, "measuring again would change nothing"
 

@@ -141,7 +141,7 @@ def test_one_connection_is_what_hooks_on_the_receiver_alone_make_of_it() -> None
             outputs = model.run_with_hooks(
                 batch.tokens, fwd_hooks=[(f"blocks.2.attn.hook_{part}", replace) for part in parts]
             )
-        found = cutter.without([Connection.named("L0.1 -> L2.0")], parts)
+        found = cutter.without([Connection.from_name("L0.1 -> L2.0")], parts)
         assert found.loss == pytest.approx(answers(KGRAM, outputs, batch).loss, abs=1e-9)
 
 
@@ -162,13 +162,13 @@ def test_what_cannot_be_cut_is_said_in_a_sentence() -> None:
         model_of(), KGRAM.sample(4, 8, torch.Generator().manual_seed(1), "matched"), KGRAM, RNG(0)
     )
     with pytest.raises(ValueError, match=r"L0\.0"):
-        cutter.without([Connection.named("L0.0 -> L5.0")])
+        cutter.without([Connection.from_name("L0.0 -> L5.0")])
     with pytest.raises(ValueError, match="connection"):
         cutter.without([])
     with pytest.raises(ValueError, match=r"'L1\.0 -> L0\.0'"):
-        Connection.named("L1.0 -> L0.0")
+        Connection.from_name("L1.0 -> L0.0")
     with pytest.raises(ValueError, match="'head 3'"):
-        Component.named("head 3")
+        Component.from_name("head 3")
     found = connection_statistics(model_of().float(), KGRAM, trained=8, lengths=[8], most=30)
     assert {r["status"] for r in found.rows} == {"not_applicable"}
     why = "the model has 52 connections, and at most 30 are cut: --set circuits.connections.most=52 cuts them all"

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from circuits.heads.head_scores import head_statistics
-from circuits.heads.repeat_scores import KINDS, Repeats, displaced, displacements
+from circuits.heads.repeat_scores import KINDS, Repeats, displaced_scores, displacements
 from workbench.measure.model_study import run
 from workbench.models.handmade import attention_heads as handmade
 from workbench.models.handmade.attention_heads import induction_model
@@ -88,7 +88,7 @@ def test_the_place_is_chosen_on_one_half_of_the_strings_and_scored_on_the_other(
     scores["behind_5"][3:, 0] = 0.9
     scores["behind_8"][:, 1] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
     assert displacements(scores).tolist() == [2, 8]
-    other = displaced(scores)["displaced_induction"]
+    other = displaced_scores(scores)["displaced_induction"]
     assert np.isnan(other[:3]).all()
     np.testing.assert_array_equal(other[3:], [[0.1, 0.4], [0.2, 0.5], [np.nan, 0.6]])
 

@@ -135,7 +135,9 @@ def test_an_edit_that_was_never_called_is_an_error(monkeypatch) -> None:
 
     study = ModelStudy(model, task, Grid(16, (16,), (16,), ()), 4, 0)
     with pytest.raises(DeadHookError, match="never called"):
-        heads_in_context.changed(study, study.batch("matched", 16), [(1, 1)], heads_in_context.force_onto_answer)
+        heads_in_context.scores_with_edits(
+            study, study.batch("matched", 16), [(1, 1)], heads_in_context.force_onto_answer
+        )
 
 
 @pytest.mark.parametrize("name", ["llama", "gemma2", "mistral", "gpt2"])

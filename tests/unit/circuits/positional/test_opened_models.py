@@ -10,7 +10,7 @@ import torch
 
 from circuits.positional.measurement import UNREAD, Positional, positional_statistics
 from tests.support.models.pretrained_folders import HEADS, LAYERS, VOCABULARY, save_folder
-from workbench.measure.running.applicable import misplaced
+from workbench.measure.running.applicable import why_not_applicable
 from workbench.models.interop.hugging_face.opening import open_folder
 
 SPAN, LENGTH = 8, 16
@@ -61,4 +61,4 @@ def test_of_a_task_in_a_prompt_it_says_why_not() -> None:
     class Presented:
         presented = True
 
-    assert "the template stands at the same places" in misplaced(Positional(), Presented())  # type: ignore[arg-type]
+    assert "the template stands at the same places" in why_not_applicable(Positional(), Presented())  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from workbench.claims.determinacy.features import (
     FEATURES,
     FIRST_STEP,
     code_drift,
-    explained,
+    explained_variance,
     features_at,
     first_step_scores,
     margins,
@@ -38,9 +38,9 @@ def test_the_share_between_groups_by_hand() -> None:
     """Means 1 and 5 about 3: 16 of a total of 20."""
     values = torch.tensor([[0.0], [2.0], [4.0], [6.0]], dtype=torch.float64)
     groups = torch.tensor([[0, 7], [0, 7], [1, 7], [1, 7]])
-    assert explained(values, groups) == pytest.approx(16 / 20)
+    assert explained_variance(values, groups) == pytest.approx(16 / 20)
     assert separation(values, groups[:, 0]) == pytest.approx(4.0)
-    assert explained(values, torch.zeros(4, 1)) == pytest.approx(0.0)
+    assert explained_variance(values, torch.zeros(4, 1)) == pytest.approx(0.0)
 
 
 def test_the_margin_is_to_the_largest_other_output() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.cli.commands.gallery import copied
+from workbench.cli.commands.gallery import copy_gallery
 from workbench.cli.errors import UsageError
 from workbench.storage.atomic import temporary_name
 
@@ -19,7 +19,7 @@ def test_the_copy_is_whole_and_what_a_killed_one_left_is_removed(tmp_path: Path)
     (source / "run" / "run.json").write_bytes(b"{}")
     left = temporary_name(tmp_path / "to" / "copy")
     (left / "run").mkdir(parents=True)
-    copied(source, tmp_path / "to" / "copy")
+    copy_gallery(source, tmp_path / "to" / "copy")
     files = {path: path.read_bytes() for path in (tmp_path / "to").rglob("*") if path.is_file()}
     copy = tmp_path / "to" / "copy" / "run"
     assert files == {copy / "run.json": b"{}", copy / "steps" / "model.safetensors": b"weights"}
@@ -29,4 +29,4 @@ def test_the_copy_is_whole_and_what_a_killed_one_left_is_removed(tmp_path: Path)
         (tmp_path / "to" / "link").unlink(missing_ok=True)
         (tmp_path / "to" / "link").symlink_to("nowhere")
         with pytest.raises(UsageError, match="--to"):
-            copied(source, tmp_path / "to" / place)
+            copy_gallery(source, tmp_path / "to" / place)

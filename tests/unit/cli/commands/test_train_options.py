@@ -14,7 +14,7 @@ from workbench.cli.commands.train import train
 from workbench.cli.early_refusal import refuse_early
 from workbench.cli.errors import UsageError
 from workbench.cli.main import app
-from workbench.cli.options import DEFAULTS, TRAIN_OPTIONS, TrainOption, assignments, resolved, seed_list
+from workbench.cli.options import DEFAULTS, TRAIN_OPTIONS, TrainOption, assignments, resolve_options, seed_list
 from workbench.cli.run_config import build
 from workbench.cli.train_command import command_line, options_of
 from workbench.cli.train_request import TrainRequest
@@ -27,13 +27,13 @@ from workbench.training.errors import TrainingError
 
 
 def test_the_order_of_precedence() -> None:
-    found = resolved({"steps": 7, "layers": None}, {"steps": 5, "layers": 3}, "x")
+    found = resolve_options({"steps": 7, "layers": None}, {"steps": 5, "layers": 3}, "x")
     assert (found["steps"], found["layers"], found["heads"]) == (7, 3, DEFAULTS["heads"])
 
 
 def test_a_suggestion_that_is_no_option_is_told() -> None:
     with pytest.raises(UsageError, match=r"'stpes'.*steps"):
-        resolved({}, {"stpes": 3}, "x")
+        resolve_options({}, {"stpes": 3}, "x")
 
 
 def test_what_built_in_tasks_suggest_are_options_and_make_a_run() -> None:

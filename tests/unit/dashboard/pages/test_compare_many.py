@@ -13,7 +13,7 @@ from workbench.dashboard.pages import compare, compare_many
 from workbench.dashboard.panels.panel_spec import PanelCursor
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Worker
-from workbench.dashboard.state.chosen_configurations import chosen, escaped, offered
+from workbench.dashboard.state.chosen_configurations import choose_configurations, escape_name, measured_configurations
 from workbench.dashboard.state.cursor import Cursor
 from workbench.dashboard.state.store import Store
 from workbench.table import Table
@@ -42,26 +42,26 @@ def at(context: Context, configs: str, length: int = 200, **extras: str) -> Pane
 
 
 def test_a_link_names_one_run_of_each_configuration_and_shows_all_seeds(many: Context) -> None:
-    found = at(many, f"{SEED}|{B}|{escaped(ODD)}").configurations
+    found = at(many, f"{SEED}|{B}|{escape_name(ODD)}").configurations
     assert [one.letter for one in found] == ["A", "B", "C"]
     assert [[run.name for run in one.runs] for one in found] == [[A, SEED], [B], [ODD]]
     run = many.store.runs()[A]
-    extras, notices = compare.check(many, run, {"configs": f"{SEED}|{B}|{escaped(ODD)}"})
+    extras, notices = compare.check(many, run, {"configs": f"{SEED}|{B}|{escape_name(ODD)}"})
     assert (extras["configs"], notices) == (f"{B}|50%25%7Codd", [])
     assert compare.check(many, run, {"configs": SEED})[0]["configs"] == A, "one alone is shown alone"
     assert compare.check(many, run, {})[0]["configs"] == ""
-    assert offered(many.store)[A] == "majority-nope \u00b7 2 seeds"
+    assert measured_configurations(many.store)[A] == "majority-nope \u00b7 2 seeds"
 
 
 def test_what_a_link_names_and_the_folder_has_not_is_said(many: Context) -> None:
     run = many.store.runs()[A]
-    found, notices = chosen(many.store, run, f"<b>|{B}|../../etc")
+    found, notices = choose_configurations(many.store, run, f"<b>|{B}|../../etc")
     assert [one.runs[0].name for one in found] == [A, B]
     assert [notice.asked for notice in notices] == [
         "This link names the run <b>, which is not in this folder.",
         "This link names the run ../../etc, which is not in this folder.",
     ]
-    found, notices = chosen(many.store, run, "|".join(f"parity-{k}" for k in range(8)) + f"|{B}")
+    found, notices = choose_configurations(many.store, run, "|".join(f"parity-{k}" for k in range(8)) + f"|{B}")
     assert len(found) == 8
     assert [notice.asked for notice in notices] == ["This link names 10 configurations; at most 8 can be shown."]
 

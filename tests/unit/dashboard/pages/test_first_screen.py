@@ -26,7 +26,7 @@ from workbench.figures.labels import estimate
 from workbench.figures.rows.diagnosis_rows import named_entry
 from workbench.figures.rows.frame import Frame
 from workbench.figures.text.carried_across import carried_across
-from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
+from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, plain_text
 from workbench.figures.text.evidence import evidence
 from workbench.figures.text.headline import headline
 from workbench.table.schema import FIELDS, row
@@ -56,8 +56,8 @@ def test_the_headline_is_that_of_the_rows(gallery: Context, name: str) -> None:
     for step in run.measured_steps:
         verdict, further = prose.headline(run, Cursor(name, step, run.trained))
         words = headline(run.frame, step=step, trained=run.trained)
-        assert within(told(words.verdict), verdict)
-        assert within(told(words.further), further)
+        assert within(plain_text(words.verdict), verdict)
+        assert within(plain_text(words.further), further)
 
 
 # ---- the strip ------------------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ def test_the_strip_names_the_cause_of_the_row_why_and_draws_its_numbers(gallery:
         if not named["label"] and parts(shown, "cause-said"):
             assert run.brief.verdicts[step] == SCALE_ROBUST, "what a robust run reads: the test below"
             continue
-        full = told(diagnosis_sentence(run.frame, step=step, longest=run.trained))
+        full = plain_text(diagnosis_sentence(run.frame, step=step, longest=run.trained))
         (sentence,) = parts(shown, "cause-said") or parts(shown, "unnamed")
         words = texts(sentence).replace(" ", "").removeprefix("Nocauseisnamed.")
         assert full.replace(" ", "").startswith(words.removesuffix("Thesecausesarenotdistinguished."))
@@ -186,10 +186,10 @@ def test_there_is_a_chip_for_each_clause_with_its_sign_and_its_words(gallery: Co
         standing = STANDINGS[clause.standing]
         assert chip.children[0].children == f"{standing}: "
         assert clause.standing in chip.className.split()
-        assert within(told(clause.short), chip)
+        assert within(plain_text(clause.short), chip)
         assert getattr(chip, "data-mark") in BY_ID
         (term, text), *further = json.loads(getattr(chip, "data-about"))
-        assert (term, text) == (standing.capitalize(), f"{told(clause.clause)}.")
+        assert (term, text) == (standing.capitalize(), f"{plain_text(clause.clause)}.")
         said = dict(further)
         value, limits, n, control, place = clause.cells
         whole = ", ".join((" ".join(filter(None, (value, limits))), f"n {n}"))
@@ -207,10 +207,10 @@ def test_what_is_inconclusive_is_one_line_and_its_clauses_are_folded(gallery: Co
     assert line.partition(":")[0] == {
         0: "", 1: "1 measurement is inconclusive",
     }.get(len(neutral), f"{len(neutral)} measurements are inconclusive")  # fmt: skip
-    assert all(told(row.short) in line for row in neutral)
+    assert all(plain_text(row.short) in line for row in neutral)
     (items,) = evidence_chips.inconclusive_clauses(found)
     assert len(items.children) == len(neutral)
-    assert all(within(told(row.clause), items) for row in neutral)
+    assert all(within(plain_text(row.clause), items) for row in neutral)
     assert evidence_chips.inconclusive(NO_LEDGER) == ""
     assert evidence_chips.chips(Ledger("", ())) == []
 

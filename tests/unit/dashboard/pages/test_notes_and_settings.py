@@ -60,13 +60,13 @@ def test_any_setting_filters_and_stands_in_the_link(noted: Context) -> None:
 def test_a_note_is_saved_once_seen_and_never_into_a_folder_that_refuses(noted: Context, monkeypatch) -> None:
     seen = noted.store.runs()[A].notes.state
     before = noted.store.runs()[A]
-    line, notes = notes_panel.saved(noted, A, "It holds.", "for the paper, again", seen)
+    line, notes = notes_panel.save_notes(noted, A, "It holds.", "for the paper, again", seen)
     assert line.startswith("Saved.")
     assert notes is not None
     assert noted.store.runs()[A].notes == notes
     assert notes.tags == ("for the paper", "again")
     assert noted.store.runs()[A].rows_version == before.rows_version, "no figure is drawn anew for a note"
-    line, none = notes_panel.saved(noted, A, "Once more.", "", seen)
+    line, none = notes_panel.save_notes(noted, A, "Once more.", "", seen)
     assert none is None
     assert "were changed meanwhile" in line
 
@@ -74,7 +74,7 @@ def test_a_note_is_saved_once_seen_and_never_into_a_folder_that_refuses(noted: C
         raise OSError(30, "Read-only file system")
 
     monkeypatch.setattr(atomic, "_temporary", refuse)
-    line, none = notes_panel.saved(noted, A, "Once more.", "", notes.state)
+    line, none = notes_panel.save_notes(noted, A, "Once more.", "", notes.state)
     assert none is None
     assert line.startswith("Nothing was saved: ")
     assert "cannot be written (Read-only file system)" in line

@@ -111,14 +111,14 @@ def test_published_accuracies_name_what_was_asked(answers: Context) -> None:
         "accuracy": (100, 16.45, 0), "where": "on trained lengths and two bins beyond", "source": "a paper",
         "asked": "the symbols that may come next", "ask": "next",
     }  # fmt: skip
-    assert theory.published(run, one) == (
+    assert theory.published_accuracy(run, one) == (
         "1.00 / 0.16 / 0.00 of sequences correct at every position, on trained lengths and two bins beyond; "
         "predicted: the symbols that may come next (a paper)"
     )
     member = {**run.config, "task": {"name": "tomita", "parameters": {"n": 4, "ask": "member"}}}
     other = replace(run, run=replace(run.run, config=member))
-    assert "; this run predicts member (a paper)" in theory.published(other, one)
-    assert "this run" not in theory.published(other, one | {"ask": "member"})
+    assert "; this run predicts member (a paper)" in theory.published_accuracy(other, one)
+    assert "this run" not in theory.published_accuracy(other, one | {"ask": "member"})
 
 
 def test_a_compiled_run_is_not_said_to_be_trained(answers: Context) -> None:

@@ -277,9 +277,9 @@ def test_both_scales_of_a_slider_stand_in_the_page_with_their_stops() -> None:
 
 def test_theory_is_held_against_what_is_observed(answers: Context) -> None:
     run = answers.store.runs()[A]
-    assert "as predicted" in texts(theory.observed(run, "guaranteed"))
-    assert "\u2260 predicted" in texts(theory.observed(run, "not expressible"))
-    assert "no claim" in texts(theory.observed(run, "open"))
+    assert "as predicted" in texts(theory.verdict_of_run(run, "guaranteed"))
+    assert "\u2260 predicted" in texts(theory.verdict_of_run(run, "not expressible"))
+    assert "no claim" in texts(theory.verdict_of_run(run, "open"))
     assert "decision procedures" in texts(theory.prediction_state(run, Job(state="running"))[0])
     assert "it broke" in texts(theory.prediction_state(run, Job(state="failed", error="it broke"))[0])
 

@@ -33,7 +33,7 @@ def test_nothing_is_said_where_there_is_none() -> None:
 
 
 def test_assumptions_are_one_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(theory, "observed", lambda run, verdict: "")
+    monkeypatch.setattr(theory, "verdict_of_run", lambda run, verdict: "")
     empty: dict[str, Any] = dict.fromkeys(("unknown", "reason", "language_class", "other_reading", "model"), "")
     lists: dict[str, Any] = {"assumptions": ["first", "second"], "reported": [], "notes": [], "claims": []}
     said = empty | lists | {"verdict": "not expressible", "theorem": "none"}

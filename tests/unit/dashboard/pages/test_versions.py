@@ -14,7 +14,7 @@ from workbench.dashboard.pages import compare
 from workbench.dashboard.pages.base import Visit
 from workbench.dashboard.pages.runs import lines
 from workbench.dashboard.panels.panel_spec import PanelCursor
-from workbench.dashboard.panels.panel_updates import redrawn
+from workbench.dashboard.panels.panel_updates import redraw_panels
 from workbench.dashboard.panels.render import READY, STATE, plot
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Worker
@@ -96,11 +96,11 @@ def test_a_newer_version_elsewhere_redraws_what_was_on_screen(root: Path) -> Non
     context = Context(Store([root], patience=0), Worker())
     group, modes = [FIRST["cmp-accuracy-a"]], ["figure"]
     before = PanelCursor.asked(context.store, context.store.runs()[OLD], AT, {"run2": NEW})
-    _, shown = redrawn(group, before, LIGHT, modes, {})
+    _, shown = redraw_panels(group, before, LIGHT, modes, {})
     renew(root)
     context.store.refresh(force=True)
     after = PanelCursor.asked(context.store, context.store.runs()[OLD], AT, {"run2": NEW})
-    made, now = redrawn(group, after, LIGHT, modes, shown)
+    made, now = redraw_panels(group, after, LIGHT, modes, shown)
     assert STATE in made
     assert now != shown
     context.close()

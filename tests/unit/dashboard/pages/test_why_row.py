@@ -18,7 +18,7 @@ from workbench.dashboard.report.run_data import Stops, panels_of, run_data
 from workbench.dashboard.state.cursor import Cursor
 from workbench.dashboard.state.run_view import RunView
 from workbench.dashboard.state.store import Store
-from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
+from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, plain_text
 from workbench.table.schema import row
 
 FAKE = fakes.FAKES[0]
@@ -84,7 +84,7 @@ def test_where_it_is_explained_the_sentence_is_that_of_show_and_the_repairs_are_
     said, drawn = prose.diagnosis(run, 3000)
     assert drawn
     text = texts(said).replace(" ", "")
-    assert told(diagnosis_sentence(run.frame, step=3000, longest=run.trained)).replace(" ", "") in text
+    assert plain_text(diagnosis_sentence(run.frame, step=3000, longest=run.trained)).replace(" ", "") in text
     over = "Over training: step 1,000: accuracy drop below 0.1 at 128; step 3,000: position at 128 (selection at L0H1)."
     assert over.replace(" ", "") in text
     for panel in WHY:
@@ -112,7 +112,7 @@ def test_a_report_tells_why_as_well(run: RunView) -> None:
     held = data["texts"]["rail-why"]
     assert held["needs"] == ["step"]
     said = dict(zip(run.steps, ["".join(text for text, _ in words) for words in held["made"]], strict=True))
-    assert said[3000] == told(diagnosis_sentence(run.frame, step=3000, longest=run.trained))
+    assert said[3000] == plain_text(diagnosis_sentence(run.frame, step=3000, longest=run.trained))
     assert said[100] == "Not diagnosed at step 100."
     for panel in ("restored", "harm"):
         drawn = dict(zip(run.steps, data["panels"][panel]["made"], strict=True))

@@ -93,11 +93,11 @@ def test_a_report_holds_the_graph_at_every_length(run: RunView) -> None:
 
 
 def test_pins_are_toggled_and_checked_and_the_effect_too(run: RunView) -> None:
-    assert circuit_row.toggled("", "L0.0") == "L0.0"
-    assert circuit_row.toggled("L0.0,MLP 0", "L0.0") == "MLP 0"
+    assert circuit_row.toggle_pin("", "L0.0") == "L0.0"
+    assert circuit_row.toggle_pin("L0.0,MLP 0", "L0.0") == "MLP 0"
     good, notices = circuit_row.check_extras(run, {"connection": "", "pins": "L0.0,L9.9", "effect": "speed"})
     assert good == {"connection": "", "pins": "L0.0", "effect": ""}
     assert ["L9.9" in notices[0].asked, "speed" in notices[1].asked] == [True, True]
-    assert texts(circuit_row.pinned("")) == "Click a component to pin it."
-    (_, button) = circuit_row.pinned("L0.0")
+    assert texts(circuit_row.pin_buttons("")) == "Click a component to pin it."
+    (_, button) = circuit_row.pin_buttons("L0.0")
     assert button.to_plotly_json()["props"]["data-pin"] == "L0.0"

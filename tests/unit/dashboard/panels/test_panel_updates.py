@@ -17,7 +17,7 @@ from workbench.dashboard import router
 from workbench.dashboard.app import create_app
 from workbench.dashboard.pages.run import MATRIX
 from workbench.dashboard.panels.panel_spec import PanelCursor
-from workbench.dashboard.panels.panel_updates import Encoded, redrawn, values
+from workbench.dashboard.panels.panel_updates import Encoded, redraw_panels, values
 from workbench.dashboard.panels.render import plot
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.run_view import RunView
@@ -38,7 +38,7 @@ class Screen:
         self, at: PanelCursor, modes: Sequence[str] = FIGURES, look: dict[str, Any] = LIGHT
     ) -> set[tuple[str, str]]:
         """Ask, take over the answer, and say which values it changed."""
-        made, self.shown = redrawn(MATRIX, at, look, modes, self.shown)
+        made, self.shown = redraw_panels(MATRIX, at, look, modes, self.shown)
         names = [name for one in MATRIX for name in values(one)]
         told = {name: value for name, value in zip(names, made, strict=True) if value is not no_update}
         self.values |= {name: value.json if isinstance(value, Encoded) else value for name, value in told.items()}
@@ -78,7 +78,7 @@ def test_an_overtaken_answer_is_made_up_for(answers: Context, robust: RunView, c
     screen, fresh = Screen(answers), Screen(answers)
     screen.ask(PanelCursor(robust, cursor))
     moved = replace(cursor, step=3000)
-    redrawn(MATRIX, PanelCursor(robust, moved), LIGHT, FIGURES, screen.shown)
+    redraw_panels(MATRIX, PanelCursor(robust, moved), LIGHT, FIGURES, screen.shown)
     last = PanelCursor(robust, replace(moved, length=5))
     told = screen.ask(last)
     fresh.ask(last)

@@ -26,7 +26,7 @@ from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
 from workbench.dashboard.panels.panel_words import why_empty
 from workbench.dashboard.panels.run_panels import PANELS
 from workbench.dashboard.report import report_page, run_data
-from workbench.dashboard.report.page_parts import thinned
+from workbench.dashboard.report.page_parts import thinning_notes
 from workbench.dashboard.report.report_page import MOST_BYTES, ReportError, report_html, runs_below
 from workbench.dashboard.report.run_data import Stops, panels_of, spread
 from workbench.dashboard.server.context import Context
@@ -198,7 +198,7 @@ def test_a_page_that_holds_less_than_was_measured_says_so(
     stops = [Stops.of(one, default_cursor(one)) for one in runs]
     monkeypatch.setattr(run_data, "MOST_LENGTHS", 4)
     both = Stops.of(run, default_cursor(run))
-    told = [one.text for one in thinned([run, *runs], [both, *stops])]
+    told = [one.text for one in thinning_notes([run, *runs], [both, *stops])]
     assert told[0] == (
         f"The sliders stop at 3 of {len(steps)} checkpoints and 4 of {len(run.lengths)} prefix lengths only. "
         "Curves and maps over steps or lengths show all of them."
@@ -312,9 +312,9 @@ def test_the_page_tells_the_hashes_of_weights_and_rows_and_how_to_make_it_again(
 
 # ---- the command ----------------------------------------------------------------------------------------
 def ran(capsys: pytest.CaptureFixture[str], *given: str) -> tuple[int, str]:
-    from workbench.cli.errors import guarded
+    from workbench.cli.errors import exit_status
 
-    status = guarded(lambda: app(list(given)))
+    status = exit_status(lambda: app(list(given)))
     out = capsys.readouterr()
     return status, out.out + out.err
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.dashboard.pages.cursor_page import followed
+from workbench.dashboard.pages.cursor_page import follow_last_checkpoint
 from workbench.dashboard.state.cursor import Cursor, default_cursor, link, parse, resolve, write
 from workbench.dashboard.state.filters import Filters, check_filters, read_filters, write_filters
 
@@ -150,11 +150,15 @@ def test_filters_that_match_nothing_here_are_dropped_and_said() -> None:
 def test_a_cursor_at_the_last_checkpoint_follows_a_growing_run() -> None:
     run = Stub(name="r", steps=(0, 10, 100), measured_steps=(0, 10, 100), lengths=(25, 50, 100, 400), trained=50)
     before = {"run": "r", "steps": [0, 10], "lengths": [50]}
-    assert followed(Cursor("r", 10, 50, 1, 2), run, before) == Cursor("r", 100, 400, 1, 2)
-    assert followed(Cursor("r", 0, 50), run, before) == Cursor("r", 0, 400)  # moved to an earlier step: it stays there
+    assert follow_last_checkpoint(Cursor("r", 10, 50, 1, 2), run, before) == Cursor("r", 100, 400, 1, 2)
+    assert follow_last_checkpoint(Cursor("r", 0, 50), run, before) == Cursor(
+        "r", 0, 400
+    )  # moved to an earlier step: it stays there
     measured = {"run": "r", "steps": [0, 10], "lengths": [25, 50, 100]}
-    assert followed(Cursor("r", 10, 50), run, measured) == Cursor("r", 100, 50)  # a length that was chosen stays
+    assert follow_last_checkpoint(Cursor("r", 10, 50), run, measured) == Cursor(
+        "r", 100, 50
+    )  # a length that was chosen stays
     empty = {"run": "r", "steps": [0], "lengths": [50]}
-    assert followed(Cursor("r", 0, 50), run, empty).step == 100
+    assert follow_last_checkpoint(Cursor("r", 0, 50), run, empty).step == 100
     unmeasured = Stub(name="r", steps=(0, 10, 100), measured_steps=(), lengths=(), trained=50)
-    assert followed(Cursor("r", 10, 50), unmeasured, before) == Cursor("r", 100, 50)
+    assert follow_last_checkpoint(Cursor("r", 10, 50), unmeasured, before) == Cursor("r", 100, 50)

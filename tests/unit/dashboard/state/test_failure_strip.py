@@ -15,7 +15,7 @@ from workbench.dashboard.pages.runs import lines, settings_here, summary
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.failure_strip import STRIP_TIMES, TEST_SETS, UNTESTED, multiples_of
 from workbench.dashboard.state.filters import Filters, check_filters, read_filters, write_filters
-from workbench.figures.rows.baselines import judged
+from workbench.figures.rows.baselines import counts_for_verdict
 from workbench.figures.rows.multiples import MULTIPLES, length_at
 
 
@@ -54,7 +54,9 @@ def test_every_cell_of_a_strip_is_a_row(gallery: Context, rows: pd.DataFrame, na
                 shown = cell.removeprefix(UNTESTED).partition("|")[0]
                 assert shown == f"{length:,}" or row["note"].endswith(f"lengths {shown}"), "a band names its lengths"
                 assert is_row(cell, row)
-                assert cell.startswith(UNTESTED) == (length > run.trained and not judged(law, length, run.trained))
+                assert cell.startswith(UNTESTED) == (
+                    length > run.trained and not counts_for_verdict(law, length, run.trained)
+                )
 
 
 @pytest.mark.parametrize("name", IN_CONTEXT_NAMES)

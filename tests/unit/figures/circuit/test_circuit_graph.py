@@ -117,7 +117,7 @@ def test_every_part_of_a_large_model_has_a_place_of_its_own_and_edges_run_to_the
         assert (x[1:] > x[:-1]).all()
         assert (x[0], y[0], x[-1], y[-1]) == pytest.approx((*where[one.sender], *where[one.receiver]))
     assert len(connections_of(3, 8, mlps=True)) == 322
-    assert Component.named("L12.30").head == 30
+    assert Component.from_name("L12.30").head == 30
 
 
 def test_names_of_layers_stand_above_all_of_their_heads() -> None:

@@ -185,14 +185,14 @@ def test_the_one_head_that_passes_leads_and_both_modes_are_said(tested: Any) -> 
         "and by 0.24 [0.18, 0.29], to chance, with its output on another sequence in its place"
     )
     assert unfounded(pieces, frame, 32) == []
-    assert found.sized is not None
-    assert (found.sized["mode"], (found.controls or {})["mean"]["head"]) == ("mean", 0)
+    assert found.smallest_drop is not None
+    assert (found.smallest_drop["mode"], (found.controls or {})["mean"]["head"]) == ("mean", 0)
     near = leading_head(frame, step=7, length=40)
     assert said(leading_clause(near)) == (
         "L0H0 matters at length 32: without it, accuracy drops by 0.60 [0.50, 0.70], to chance, with its mean output in "
         "its place and by 0.50 [0.40, 0.60], to chance, with its output on another sequence in its place"
     )
-    assert near.sized is None, "a drop to chance has no size"
+    assert near.smallest_drop is None, "a drop to chance has no size"
     assert leading_head(frame, step=8, length=128) == Leading(None)
 
 

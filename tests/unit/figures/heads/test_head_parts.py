@@ -239,7 +239,7 @@ def test_a_box_stands_around_its_map_whichever_way_layers_run() -> None:
 @pytest.mark.parametrize(("heads", "written"), [(96, True), (97, False)])
 def test_cells_of_up_to_96_heads_have_their_values(heads: int, written: bool) -> None:
     given = frame(*({"head": h, "value": 0.5} for h in range(heads)))
-    drawn = figures.registered("head_grid_figure").plain(given, step=1, length=8, layer=0, head=3)
+    drawn = figures.figure_by_name("head_grid_figure").plain(given, step=1, length=8, layer=0, head=3)
     assert len(drawn.layout.annotations) == (heads if written else 0)
     assert [i for i, cell in enumerate(drawn.layout.shapes) if cell.line.width] == [3]
 

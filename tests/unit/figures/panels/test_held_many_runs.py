@@ -21,7 +21,7 @@ from tests.support.figures.gallery_rows import GALLERY, config_of, rows_of, tabl
 from tests.support.held import Held
 from tests.support.printed import outcome, told
 from workbench import figures
-from workbench.figures import registered
+from workbench.figures import figure_by_name
 from workbench.figures.look import Look
 from workbench.figures.panels.any_quantity_notebook import causes
 from workbench.figures.panels.differences import over_length_difference
@@ -47,7 +47,7 @@ def test_any_quantity_over_training_and_over_length(run: str, held_rows: Held) -
         what = {"measurement": measurement, "quantity": quantity, "trained": trained}
         head = {"layer": 1, "head": 0} if index % 2 else {}
         both = [
-            outcome(partial(registered(name).plain, frame, **what, **where, **head))
+            outcome(partial(figure_by_name(name).plain, frame, **what, **where, **head))
             for name, where in (("quantity_over_training", {"length": at}), ("quantity_over_length", {"step": step}))
         ]
         of_heads = outcome(partial(causes, frame.where(step=step), measurement, quantity, trained=trained))
@@ -86,9 +86,9 @@ def test_figures_in_multiples_and_in_items(held_rows: Held) -> None:
         given = {"step": 240} if name in ("accuracy_over_length", "failure_length") else {}
         given |= {"length": 47} if name == "accuracy_over_training" else {}
         for span in (None, (-2.0, 4.0)):
-            drawn = registered(name).plain(frame, trained=31, **given)
+            drawn = figure_by_name(name).plain(frame, trained=31, **given)
             found.append(contents(in_multiples(drawn, trained=31, span=span, theme="dark"))["axes"])
-        found.append(contents(in_items(registered(name).plain(frame, trained=31, **given)))["axes"])
+        found.append(contents(in_items(figure_by_name(name).plain(frame, trained=31, **given)))["axes"])
     held_rows(found)
 
 
@@ -113,7 +113,7 @@ def configurations() -> Iterator[tuple[str, dict[str, Any]]]:
 def test_configurations(name: str, given: dict[str, Any], held_rows: Held) -> None:
     frame = Frame.concat([rows_of(run) for run in SIX[:4]])
     own = {key: one for key, one in given.items() if key in ("configurations", "shown")}
-    drawn = outcome(partial(registered("configurations_over_length").plain, frame, **given))
+    drawn = outcome(partial(figure_by_name("configurations_over_length").plain, frame, **given))
     rows = outcome(partial(figures.configurations_over_length.data, frame, **own))
     structures = [drawn_or_refused(drawn), rows if isinstance(rows, str) else len(rows)]
     held_rows([*structures, contents(drawn)] if name in ("two", "times", "chance") else structures)
@@ -181,7 +181,7 @@ def test_phase_diagrams(name: str, held_rows: Held) -> None:
     given, found, first = PHASES[name], [], None
     own = {key: one for key, one in given.items() if key not in ("verdicts", "title", "look", "low", "high")}
     for x, y in AXES:
-        drawn = outcome(partial(registered("phase_diagram").plain, frame, configs, x=x, y=y, **given))
+        drawn = outcome(partial(figure_by_name("phase_diagram").plain, frame, configs, x=x, y=y, **given))
         first = first or drawn
         cells = outcome(partial(figures.phase_diagram.data, frame, configs, x=x, y=y, **own))
         attrs = cells.attrs if isinstance(cells, Frame) else None
@@ -197,7 +197,7 @@ def test_a_diagram_of_many_cells_and_of_too_many(held_rows: Held) -> None:
     for many in (14, 16, 17, 140, 142):
         more = {f"x{i}": {"task": {"name": "t"}, "training": {"a": i, "b": i % 16}} for i in range(many)}
         for x, y in (("training.a", "training.b"), ("training.a", "training.a")):
-            draw = partial(registered("phase_diagram").plain, frame, {**configs, **more}, x=x, y=y, length=128)
+            draw = partial(figure_by_name("phase_diagram").plain, frame, {**configs, **more}, x=x, y=y, length=128)
             found.append(drawn_or_refused(outcome(draw)))
     held_rows(found)
 
@@ -272,7 +272,7 @@ def log_of(steps: int) -> Frame:
 @pytest.mark.parametrize("steps", [1, 2, 40, 1999, 2000, 2001, 5000])
 def test_training_curves(steps: int, held_rows: Held) -> None:
     frame = log_of(steps)
-    draw = partial(registered("loss_over_training").plain, frame, cursor={"step": 9, "length": 4})
+    draw = partial(figure_by_name("loss_over_training").plain, frame, cursor={"step": 9, "length": 4})
     drawn, rows = outcome(draw), figures.loss_over_training.data(frame)
     held_rows(
         [
@@ -287,7 +287,7 @@ def test_training_curves_of_any_scale(scale: float, held_rows: Held) -> None:
     made = [
         {"step": s, "loss": scale * (10.0 ** (-s / 4)), "accuracy_in": math.nan, "accuracy_out": 0.5} for s in range(9)
     ]
-    held_rows(contents(registered("loss_over_training").plain(Frame.from_rows(made)))["axes"])
+    held_rows(contents(figure_by_name("loss_over_training").plain(Frame.from_rows(made)))["axes"])
 
 
 def test_the_logs_of_runs_that_ship(held_rows: Held) -> None:

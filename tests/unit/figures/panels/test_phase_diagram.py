@@ -179,7 +179,7 @@ def test_values_are_written_in_up_to_240_cells(across: int, up: int, written: bo
     configs = {
         f"r{i}": {"model": {"d": i % across, "e": i % up}, "task": {"name": "t"}} for i in range(max(across, up))
     }
-    drawn = figures.registered("phase_diagram").plain(rows(("r0", 1, 8.0)), configs, x="model.d", y="model.e")
+    drawn = figures.figure_by_name("phase_diagram").plain(rows(("r0", 1, 8.0)), configs, x="model.d", y="model.e")
     assert any(note.name == "value" for note in drawn.layout.annotations) is written
 
 

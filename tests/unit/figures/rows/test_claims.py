@@ -108,8 +108,10 @@ def test_a_note_is_told_whole_or_from_its_last_semicolon(tail: bool, text: str) 
 
 
 def test_what_no_row_holds_is_cited_from_the_run_and_the_cursor() -> None:
-    assert claims.trained(1024.0).cites == (Cite("1,024", "trained_length", {"trained_length": 1024.0}, "run"),)
-    asked = claims.asked("step", 2000.0, "at ", "?")
+    assert claims.trained_length_clause(1024.0).cites == (
+        Cite("1,024", "trained_length", {"trained_length": 1024.0}, "run"),
+    )
+    asked = claims.selection_without_row("step", 2000.0, "at ", "?")
     assert asked[0] == "at 2,000?"
     assert asked.cites == (Cite("2,000", "step", {"step": 2000.0}, "cursor"),)
 

@@ -22,8 +22,9 @@ from workbench.figures.rows.select_rows import (
     highest,
     latest,
     nearest,
-    nothing,
+    not_measured,
     refuse_empty,
+    rows_with_values,
     run_name,
     select,
     setting_of,
@@ -32,7 +33,6 @@ from workbench.figures.rows.select_rows import (
     stack,
     telling,
     tidy,
-    valued,
 )
 from workbench.figures.style.marks import add_end_labels
 from workbench.figures.style.scale import Scale
@@ -40,7 +40,7 @@ from workbench.figures.style.scale import Scale
 
 def test_only_drawn_statuses_with_a_value_are_valued() -> None:
     rows = pd.DataFrame({"status": ["ok", "sampled", "undefined", "ok"], "value": [1.0, 2.0, 3.0, np.nan]})
-    assert list(valued(Frame.of(rows))["value"]) == [1.0, 2.0]
+    assert list(rows_with_values(Frame.of(rows))["value"]) == [1.0, 2.0]
 
 
 def test_the_latest_rows_are_each_runs_own() -> None:
@@ -115,16 +115,16 @@ MEASURED = pd.DataFrame(
 def test_what_is_missing_is_named_and_whether_measuring_helps(
     measurement: str, asked: dict[str, object], said: str, helps: bool
 ) -> None:
-    error = nothing(Frame.of(MEASURED), measurement, **asked)
+    error = not_measured(Frame.of(MEASURED), measurement, **asked)
     assert (type(error), str(error), error.helps) == (NotMeasured, said, helps)
 
 
 def test_what_does_not_apply_says_why() -> None:
     frame = Frame.of(MEASURED.assign(status="not_applicable", note="no heads"))
-    assert isinstance(error := nothing(frame, "m", step=10), NotApplicable)
+    assert isinstance(error := not_measured(frame, "m", step=10), NotApplicable)
     assert str(error) == "m does not apply: no heads."
     some = Frame.of(MEASURED.assign(status=["not_applicable", "ok", "ok", "ok"]))
-    assert type(nothing(some, "m", step=30)) is NotMeasured
+    assert type(not_measured(some, "m", step=30)) is NotMeasured
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_rows_of_several_runs_or_settings_are_refused(runs: list[str], settings:
 def test_a_value_may_be_drawn_where_it_is_one_and_its_status_is_drawn(status: str, value: Any, drawn: bool) -> None:
     row = {"status": status, "value": value}
     assert has_value(row) is drawn
-    assert len(valued(Frame.from_rows([row]))) == drawn
+    assert len(rows_with_values(Frame.from_rows([row]))) == drawn
 
 
 TIDY = dict.fromkeys(("run", "law", "site", "measurement", "quantity", "target", "mode", "control", "note"), "")
@@ -248,5 +248,5 @@ def test_a_setting_of_a_row_may_be_told(setting: str | None, found: float | None
 
 
 def test_one_of_several_values_is_said_with_or() -> None:
-    error = nothing(Frame.of(MEASURED), "m", length=[1, 2048], quantity_of="x")
+    error = not_measured(Frame.of(MEASURED), "m", length=[1, 2048], quantity_of="x")
     assert str(error).startswith("m has rows, but none for length 1 or 2,048, quantity of x.")

@@ -109,7 +109,7 @@ def readings() -> dict[str, tuple[SequenceReading, ProbeReading | None]]:
         return replace(one, pattern=one.pattern[4:8, 2:6], scores=one.scores[4:8, 2:6], row_top=one.row_top[4:8])  # type: ignore[index]
 
     made["part"] = (
-        replace(whole, clean=cut(whole.clean), edited=cut(whole.changed), queries=(4, 8), keys=(2, 6)),
+        replace(whole, clean=cut(whole.clean), edited=cut(whole.edited_pass), queries=(4, 8), keys=(2, 6)),
         read(9, ["even", "odd"]),
     )
     return made
@@ -138,12 +138,12 @@ def test_a_sequence_under_every_option(name: str, held_rows: Held) -> None:
         own = {key: one for key, one in given.items() if key in ("part", "rows", "view", "site")}
         at = {key: one for key, one in given.items() if key in ("part", "site")}
         probed = None if "waiting" in given else probes
-        drawn = figures.registered("sequence_view").plain(found, probed, **given)
+        drawn = figures.figure_by_name("sequence_view").plain(found, probed, **given)
         rows, table = figures.sequence_view.data(found, probes, **own), figures.sequence_table(found, probes, **at)
         structures[str(given)] = f"{structure(drawn)}, {len(rows)} rows, a table of {len(table)}"
     usual = {}
     if name in IN_FULL:
-        drawn = contents(figures.registered("sequence_view").plain(found, probes))
+        drawn = contents(figures.figure_by_name("sequence_view").plain(found, probes))
         usual = {"usual": drawn, "table": told(figures.sequence_table(found, probes))}
     held_rows({**usual, "options": structures})
 
@@ -162,7 +162,14 @@ def test_what_is_said_of_a_sequence(name: str, held_rows: Held) -> None:
             ("clean", "change") if found.edited else ("clean",), ("attention", "times_length", "score")
         )
     ]  # type: ignore[arg-type]
-    rest = [at_hand(found), names_fit(window), window.said, window.whole, [row_of(found, q) for q in queries], cells]
+    rest = [
+        at_hand(found),
+        names_fit(window),
+        window.range_text,
+        window.whole,
+        [row_of(found, q) for q in queries],
+        cells,
+    ]
     rest += [window.limits(window.keys), window.edges(window.queries), [prefix_of(found, q) for q in queries]]
     sentences = ["".join(text for text, _ in one) for one in [*said, tally_sentence(found)]]
     held_rows([sentences, numbers, told(answers), *([told(rest)] if name in IN_FULL else [])])
@@ -183,7 +190,7 @@ def test_an_attention_pattern_under_every_option(count: int, held_rows: Held) ->
             "how": how,
             "query": count // 2 if bos else None,
         }
-        drawn = figures.registered("attention_pattern").plain(pattern, tokens, **given)
+        drawn = figures.figure_by_name("attention_pattern").plain(pattern, tokens, **given)
         rows = figures.attention_pattern.data(pattern[:9, :9], tokens[:9], view=view, how=how)  # type: ignore[arg-type]
         structures[f"{bos} {view} {how}"] = f"{structure(drawn)}, {len(rows)} rows"
         usual = usual or (contents(drawn) if count < 20 else "")
@@ -204,7 +211,7 @@ def test_all_heads_on_one_sequence(layers: int, heads: int, cells: int, pool: in
     }
     structures, usual = {}, None
     for given in ({}, {"layer": layers - 1, "head": 0}, {"look": Look("dark"), "layer": 0}):
-        drawn = figures.registered("head_maps").plain(found, costs if given else None, **given)
+        drawn = figures.figure_by_name("head_maps").plain(found, costs if given else None, **given)
         structures[str(given)] = f"{structure(drawn)}, {len(figures.head_maps.data(found, costs))} rows"
         usual = usual or (contents(drawn) if layers < 3 else "")
     held_rows({"usual": usual, "options": structures})

@@ -132,7 +132,7 @@ def part_in_view(**changes: Any) -> SequenceReading:
         assert one.row_top is not None
         return replace(one, pattern=one.pattern[3:5, 1:4], scores=one.scores[3:5, 1:4], row_top=one.row_top[3:5])
 
-    return replace(made, clean=cut(made.clean), edited=cut(made.changed), queries=(3, 5), keys=(1, 4))
+    return replace(made, clean=cut(made.clean), edited=cut(made.edited_pass), queries=(3, 5), keys=(1, 4))
 
 
 @pytest.mark.parametrize("part", ["clean", "edited", "change"])

@@ -12,7 +12,7 @@ from tests.support.figures.sequences import a_pass, a_reading, a_sequence
 from workbench import figures
 from workbench.figures.sequence.sequence_marks import chosen_positions, round_ticks, top_classes
 
-DRAW = figures.registered("sequence_view").plain
+DRAW = figures.figure_by_name("sequence_view").plain
 
 
 def traces(figure: Any, name: str) -> list[Any]:

@@ -17,8 +17,8 @@ from workbench.figures.sequence.sequence_window import Window
 from workbench.figures.sequence.wrong_string import twin_said
 from workbench.measure.edits.reading import Twin
 
-DRAW = figures.registered("sequence_view").plain
-PATTERN = figures.registered("attention_pattern").plain
+DRAW = figures.figure_by_name("sequence_view").plain
+PATTERN = figures.figure_by_name("attention_pattern").plain
 
 
 def shapes(figure: Any, name: str) -> list[Any]:
@@ -76,7 +76,7 @@ def test_cells_are_named_where_few_are_in_view(window: Window, fit: bool) -> Non
     ],
 )
 def test_a_part_in_view_is_said(window: Window, whole: bool, said: str) -> None:
-    assert (window.whole, window.said) == (whole, said)
+    assert (window.whole, window.range_text) == (whole, said)
     assert window.limits(window.keys) == (window.keys.start - 0.5, window.keys.stop - 0.5)
 
 

@@ -113,7 +113,7 @@ def test_the_note_on_all_strata_says_how_many_sequences_are_distinct(made: Made)
 
     def told(*rows: dict[str, Any]) -> str:
         frame = Frame.of(made(*rows))
-        row = strata_clauses.together(frame, STEP)
+        row = strata_clauses.joint_row(frame, STEP)
         assert row is not None
         return note_of(row, each_stratum(frame, STEP))
 

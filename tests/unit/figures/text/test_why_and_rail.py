@@ -20,7 +20,7 @@ from workbench.figures import (
     verdict_ribbon,
     why_sentence,
 )
-from workbench.figures.rows.claims import asked, capital, cites
+from workbench.figures.rows.claims import capital, cites, selection_without_row
 from workbench.table.schema import row
 
 
@@ -160,7 +160,7 @@ def test_verdict_words() -> None:
 
 
 def test_a_piece_that_begins_a_sentence_keeps_what_it_cites() -> None:
-    made = capital(asked("step", 40, "at step ", "."))
+    made = capital(selection_without_row("step", 40, "at step ", "."))
     assert made == ("At step 40.", "plain")
     assert [one.text for one in cites([made])] == ["40"]
     assert capital(("no rows", "muted")) == ("No rows", "muted")

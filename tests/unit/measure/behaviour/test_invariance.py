@@ -9,7 +9,13 @@ import pytest
 import torch
 from scipy.stats import binom
 
-from workbench.measure.behaviour.invariance import Invariance, answered_alike, filled, take_places, unseen_of
+from workbench.measure.behaviour.invariance import (
+    Invariance,
+    answered_alike,
+    insert_neutral_tokens,
+    take_places,
+    unseen_of,
+)
 from workbench.measure.intervals import wilson
 from workbench.measure.measurement import Grid
 from workbench.measure.model_study import ModelStudy, run
@@ -220,7 +226,7 @@ def test_a_symbol_that_is_not_neutral_is_found_out() -> None:
 def test_filled_strings_hold_the_old_tokens_in_order_and_fillers_elsewhere(name: str) -> None:
     task = make_task(name)
     batch = task.sample(60, 20, torch.Generator().manual_seed(0), "matched")
-    made, places = filled(task, batch, 33, np.random.default_rng(0))
+    made, places = insert_neutral_tokens(task, batch, 33, np.random.default_rng(0))
     assert made.tokens.shape == (60, 34)
     assert torch.equal(take_places(made.tokens, places), batch.tokens)
     assert (places.diff(dim=1) > 0).all()

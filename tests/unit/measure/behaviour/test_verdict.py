@@ -16,7 +16,14 @@ from workbench.measure.behaviour.accuracy_cells import Cell, Key, Rules
 from workbench.measure.behaviour.interim_tests import LookBoard, Looks, Tally, look
 from workbench.measure.behaviour.listed_sequences import with_few
 from workbench.measure.behaviour.rows import cell_rows, verdict_rows
-from workbench.measure.behaviour.verdict import FailureLength, Verdict, decide, failure_length, fit_note, isolated
+from workbench.measure.behaviour.verdict import (
+    FailureLength,
+    Verdict,
+    decide,
+    failure_length,
+    fit_note,
+    isolated_failures,
+)
 from workbench.measure.grid import make_grid
 from workbench.measure.measurement import Grid
 from workbench.tasks import make_task
@@ -368,7 +375,7 @@ def test_the_verdicts_on_many_boards(held: Held) -> None:
         verdict = with_few(decide(one.board, looks, made), one.board)
         labels[f"{verdict.label} {verdict.reason}"] += 1
         ends = [[law, f.length, f.low, f.tested, f.note] for law, f in verdict.failures.items()]
-        alone = [cell.key for law in one.board.laws for cell in isolated(one.board, law)]
+        alone = [cell.key for law in one.board.laws for cell in isolated_failures(one.board, law)]
         note = FLOAT.sub("#", verdict.note)
         fit = "" if one.board.fit == "pass" else FLOAT.sub("#", fit_note(one.board))
         said.append(str([verdict.label, verdict.reason, verdict.horizon, note, ends, sorted(made.items()), alone, fit]))

@@ -163,7 +163,7 @@ def test_strings_that_a_mean_is_taken_over(run: Any, monkeypatch: pytest.MonkeyP
     assert len(one.reference()) == 10
     monkeypatch.setattr(sequences, "_MEAN_TOKENS", 80)
     assert len(one.reference()) == 8
-    assert one.trained == Trained(7, 9)
+    assert one.training_facts == Trained(7, 9)
     assert len(one.tokens) == len(one.strings) + 1 == 12
 
 

@@ -77,8 +77,8 @@ def test_a_model_that_reads_whole_ids_has_two_strengths() -> None:
         edited_forward(model, batch, parse_edits("P.int", strength), [], trained=Trained(9))
     with pytest.raises(EditError, match=r"0 or 1, not 0\.5"):
         edited_forward(model, batch, parse_edits("P.int", 0.5), [], trained=Trained(9))
-    assert not parse_edits("P.int")[0].intervention.graded(model.cfg)
-    assert parse_edits("D.logn")[0].intervention.graded(model.cfg)
+    assert not parse_edits("P.int")[0].intervention.has_strengths(model.cfg)
+    assert parse_edits("D.logn")[0].intervention.has_strengths(model.cfg)
 
 
 @pytest.mark.parametrize("strength", [-0.1, 1.5, float("nan")])

@@ -22,7 +22,7 @@ from workbench.measure.in_context.behind_an_api import (
 from workbench.runs.errors import RunError
 from workbench.tasks import make_task
 from workbench.tasks.presented.presentation import presentation
-from workbench.tasks.registry import stored
+from workbench.tasks.registry import stored_task
 
 TASK = task_in_words(make_task("ur", symbols=8), presentation("pairs"), (2, 4), 100)
 
@@ -73,7 +73,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     ({}, ""), ({"strings": 1}, "needs whole numbers"), ({"strings": 3}, "no answer to 2-2, of 6 prompts"), ({"strings": 0}, "needs whole numbers"),
     ({"strings": "2"}, "needs whole numbers"), ({"seed": None}, "needs whole numbers"), ({"seed": 1.0}, "needs whole numbers"),
     ({"lengthlens": "answers"}, "is not a file of prompts"), ({"task": "ur"}, "is not a file of prompts"), ({"task": None}, "is not a file of prompts"),
-    ({"task": stored(make_task("ur"))}, "describes no task in its first line"),
+    ({"task": stored_task(make_task("ur"))}, "describes no task in its first line"),
 ])  # fmt: skip
 def test_the_first_line_of_prompts(files: tuple[Path, Path], changed: dict[str, Any], said: str) -> None:
     asked, answered = files

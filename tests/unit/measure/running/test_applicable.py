@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from workbench.measure.measurement import Quantity, Spec
-from workbench.measure.running.applicable import INSTEAD, lacking, misplaced, not_applicable, unmet
+from workbench.measure.running.applicable import INSTEAD, lacking, not_applicable, unmet, why_not_applicable
 from workbench.measure.running.engine import mark_unseen
 
 
@@ -40,7 +40,7 @@ def test_what_a_model_must_have(needs: str, attention: str, why: str) -> None:
     ("no", False, ""), ("no", True, "not of these"), ("also", False, ""), ("also", True, ""), ("only", True, ""), ("only", False, IN_A_PROMPT),
 ])  # fmt: skip
 def test_how_a_model_gets_to_know_its_task(presented: str, in_a_prompt: bool, why: str) -> None:
-    assert misplaced(asking(presented=presented), SimpleNamespace(presented=in_a_prompt)) == why  # type: ignore[arg-type]
+    assert why_not_applicable(asking(presented=presented), SimpleNamespace(presented=in_a_prompt)) == why  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("measurement", "task", "why"), [

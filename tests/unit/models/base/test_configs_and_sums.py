@@ -14,7 +14,7 @@ from workbench.models.base.other_device import _here, _there
 from workbench.models.errors import ArchitectureError
 from workbench.models.positions import ENCODINGS, PositionError
 from workbench.models.positions.encoding import Turn
-from workbench.models.positions.named_config import named
+from workbench.models.positions.named_config import object_from_name
 from workbench.models.positions.rotary import Rotary
 from workbench.models.ssm.config import SSMConfig
 from workbench.models.transformer.scores import _at
@@ -87,7 +87,7 @@ def test_what_is_no_architecture(found: object) -> None:
 ])  # fmt: skip
 def test_encodings_that_cannot_be(value: object, says: str) -> None:
     with pytest.raises(PositionError, match=says):
-        named(ENCODINGS, value)
+        object_from_name(ENCODINGS, value)
 
 
 def upstream_tables(turn: Turn | None) -> list[torch.Tensor]:

@@ -20,18 +20,18 @@ from workbench.models.base.graph import Component, Connection, connections_of, h
     ],
 )
 def test_a_component_is_found_by_its_name(name: str, component: Component, depth: tuple[float, int]) -> None:
-    assert Component.named(name) == component
+    assert Component.from_name(name) == component
     assert (component.name, component.depth) == (name, depth)
 
 
 @pytest.mark.parametrize("name", ["", "L0", "L0.", "L.1", "L0.1 ", "L1234567.0", "MLP", "MLP 1234567", "MLP0", "head"])
 def test_other_names_are_of_no_component(name: str) -> None:
     with pytest.raises(ValueError, match="component"):
-        Component.named(name)
+        Component.from_name(name)
 
 
 def test_a_connection_is_found_by_its_name() -> None:
-    found = Connection.named("L0.1 -> MLP 0")
+    found = Connection.from_name("L0.1 -> MLP 0")
     assert found == Connection(Component("head", 0, 1), Component("MLP", 0))
     assert found.name == "L0.1 -> MLP 0"
 
@@ -42,7 +42,7 @@ def test_a_connection_is_found_by_its_name() -> None:
 )
 def test_other_names_are_of_no_connection(name: str) -> None:
     with pytest.raises(ValueError, match="connection"):
-        Connection.named(name)
+        Connection.from_name(name)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from probes.codes.drift import Cosine, settled
+from probes.codes.drift import Cosine, first_settled_step
 from probes.residual_stream import TARGET
 from tests.support.probes.drift import between, turned
 from workbench.models import HookedTransformer
@@ -48,11 +48,11 @@ def test_no_code_has_no_angle() -> None:
 
 def test_when_a_code_settled() -> None:
     away, close, lost = Cosine(0.5), Cosine(0.95), Cosine(problem="no code")
-    assert settled([1, 2, 4, 8], [close, away, close, close], 16) == 4
-    assert settled([1, 2, 4, 8], [close, close, close, close], 16) == 1
-    assert settled([1, 2, 4, 8], [close, close, close, away], 16) == 16
-    assert settled([1, 2, 4, 8], [close, close, lost, close], 16) == 8
-    assert settled([], [], 16) == 16
+    assert first_settled_step([1, 2, 4, 8], [close, away, close, close], 16) == 4
+    assert first_settled_step([1, 2, 4, 8], [close, close, close, close], 16) == 1
+    assert first_settled_step([1, 2, 4, 8], [close, close, close, away], 16) == 16
+    assert first_settled_step([1, 2, 4, 8], [close, close, lost, close], 16) == 8
+    assert first_settled_step([], [], 16) == 16
 
 
 def rotated(model: Any, degrees: float) -> Any:

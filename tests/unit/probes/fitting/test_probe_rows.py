@@ -26,7 +26,7 @@ from probes.fitting.metrics import (
     rmse,
     says_nothing,
 )
-from probes.fitting.probe_rows import FOLDS, ProbeRows, folds, halves, pooled
+from probes.fitting.probe_rows import FOLDS, ProbeRows, folds, halves, pool_lengths
 from probes.position import Position
 from workbench.measure.intervals import tango
 from workbench.tasks.regular.state_machines import Parity
@@ -57,7 +57,7 @@ def test_a_sequence_is_on_one_side_at_every_length_and_in_the_pool(generators: A
     tested = {int(s) for n in rows for s in decoder.test[n].sequence}
     assert not fitted & tested
     assert len(fitted) == len(tested) == 20
-    pool = pooled({n: decoder.fit[n] for n in (5, 10)}, np.random.default_rng(0))
+    pool = pool_lengths({n: decoder.fit[n] for n in (5, 10)}, np.random.default_rng(0))
     assert {int(s) for s in pool.sequence} == fitted
 
 
@@ -70,7 +70,7 @@ def test_leaked_sequences_would_be_seen(generators: Any, read_code: Any, at: Any
 
 def test_the_pool_has_the_rows_of_one_length_dealt_evenly() -> None:
     rows = {n: rows_at(n) for n in (5, 10, 20)}
-    pool = pooled(rows, np.random.default_rng(0))
+    pool = pool_lengths(rows, np.random.default_rng(0))
     assert len(pool) == len(rows[5])
     lengths = pool.x[0, :, 0].tolist()
     assert sorted(Counter(lengths).values()) == [39, 39, 42]
@@ -88,21 +88,21 @@ def test_folds_hold_whole_sequences() -> None:
 def test_hashed_labels_are_a_balanced_function_of_the_window() -> None:
     tokens = torch.randint(3, (4000, 8), generator=torch.Generator().manual_seed(0))
     y = (torch.arange(4000) % 4 == 0).long()
-    label = controls.hashed(y, tokens)
-    assert torch.equal(label[:2000], controls.hashed(y, tokens)[:2000])
+    label = controls.hash_labels(y, tokens)
+    assert torch.equal(label[:2000], controls.hash_labels(y, tokens)[:2000])
     assert float(label.double().mean()) == pytest.approx(0.25, abs=0.03)
-    repeated = controls.hashed(y, tokens[:100].repeat(40, 1)).reshape(40, 100)
+    repeated = controls.hash_labels(y, tokens[:100].repeat(40, 1)).reshape(40, 100)
     assert bool((repeated == repeated[0]).all())
     # Unlike any single token, the hash is not linear in the window.
     agreement = [(label == (tokens[:, i] == t).long()).double().mean() for i in range(8) for t in range(3)]
     assert max(float(a) for a in agreement) < 0.7
-    real = controls.hashed(torch.randn(4000, generator=torch.Generator().manual_seed(1)), tokens)
+    real = controls.hash_labels(torch.randn(4000, generator=torch.Generator().manual_seed(1)), tokens)
     assert float(real.std()) == pytest.approx(1, abs=0.05)
 
 
 def test_shuffled_labels_are_the_same_labels() -> None:
     y = torch.arange(50) // 10
-    dealt = controls.shuffled(y, np.random.default_rng(0))
+    dealt = controls.shuffle_labels(y, np.random.default_rng(0))
     assert torch.equal(dealt.sort().values, y)
     assert not torch.equal(dealt, y)
 

@@ -12,7 +12,7 @@ from workbench.tasks import make_task
 from workbench.tasks.counting import boolean, shuffles
 from workbench.tasks.counting.counter_language import LESS, MORE, ORDER, WORD, clear_places, event_places
 from workbench.tasks.counting.dyck import _closing, _mirrored
-from workbench.tasks.counting.dyck_k import folded
+from workbench.tasks.counting.dyck_k import fold_walk
 from workbench.tasks.random_generator import generator
 
 
@@ -103,7 +103,7 @@ def test_letters_that_occur(letters: int, half: Any, start: int, stop: int) -> N
     ("end", "place"), [(0, 0), (1, 1), (2, 2), (3, 3), (4, 2), (5, 1), (6, 0), (7, 1), (-1, 1), (-3, 3), (-4, 2)]
 )
 def test_a_walk_is_reflected_at_three(end: int, place: int) -> None:
-    assert folded(torch.tensor([end]), 3).tolist() == [place]
+    assert fold_walk(torch.tensor([end]), 3).tolist() == [place]
 
 
 @pytest.mark.parametrize(("ask", "stack", "answer"), [

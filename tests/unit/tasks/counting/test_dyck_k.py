@@ -12,7 +12,7 @@ import torch
 
 from tests.support.tasks.dyck_k import reflected
 from workbench.tasks import TaskError, make_task
-from workbench.tasks.counting.dyck_k import folded
+from workbench.tasks.counting.dyck_k import fold_walk
 
 
 def unmatched(string: list[str]) -> list[str]:
@@ -75,7 +75,7 @@ def test_update_summary_can_be_carried_on_and_determines_the_answer(ask, every_s
 def test_a_folded_walk_is_the_reflected_walk(bound):
     """Exactly: over all 2^9 walks."""
     walks = torch.tensor(list(product([1, -1], repeat=9))).cumsum(1)
-    found = Counter(map(tuple, folded(walks, bound).tolist()))
+    found = Counter(map(tuple, fold_walk(walks, bound).tolist()))
     assert {path: Fraction(count, 2**9) for path, count in found.items()} == reflected(9, bound)
 
 

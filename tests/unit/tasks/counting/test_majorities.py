@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from workbench.tasks import TaskError, make_task
-from workbench.tasks.sampling import accepted, integers
+from workbench.tasks.sampling import integers, sample_by_rejection
 
 
 @pytest.mark.parametrize(("letters", "length"), [(2, 9), (3, 7), (5, 4)])
@@ -36,7 +36,7 @@ def test_near_ties_are_reported(seeded):
 
 
 def test_rows_are_drawn_until_enough_are_kept(seeded):
-    rows = accepted(50, lambda number: integers(100, (number, 1), seeded(number)), lambda r: r[:, 0] == 7)
+    rows = sample_by_rejection(50, lambda number: integers(100, (number, 1), seeded(number)), lambda r: r[:, 0] == 7)
     assert rows.shape == (50, 1)
     assert (rows == 7).all()
 

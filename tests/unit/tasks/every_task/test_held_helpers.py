@@ -16,8 +16,8 @@ from workbench.tasks.base import Batch, Support, refuse_endless
 from workbench.tasks.best_constant import best_constant, in_best_reach
 from workbench.tasks.presented.presentation import PRESETS, TEMPLATES, presentation
 from workbench.tasks.random_generator import generator
-from workbench.tasks.random_tokens import doubled, repeats
-from workbench.tasks.registry import BUILT_IN, allowed
+from workbench.tasks.random_tokens import repeat_twice, repeats
+from workbench.tasks.registry import BUILT_IN, allowed_values
 from workbench.tasks.rejection import MOST_TOKENS, TOKENS_AT_ONCE, by_rejection
 from workbench.tasks.testing import check_laws
 from workbench.tasks.testing.subject import TaskSubject
@@ -43,8 +43,8 @@ DRAWS = {
     "leads of a short string": lambda g: sampling.near_leads((2, 9), 4, (3, 5), g),
     "bits with a lead": lambda g: sampling.bits_with(torch.tensor([[3], [-1], [5]]), 7, "matched", g),
     "sorted bits with a lead": lambda g: sampling.bits_with(torch.tensor([[3], [-1], [5], [7]]), 7, "challenge", g),
-    "accepted": lambda g: sampling.accepted(5, lambda n: sampling.integers(10, (n,), g), lambda x: x > 7),
-    "accepted of few": lambda g: sampling.accepted(3, lambda n: sampling.integers(60, (n,), g), lambda x: x == 7),
+    "accepted": lambda g: sampling.sample_by_rejection(5, lambda n: sampling.integers(10, (n,), g), lambda x: x > 7),
+    "accepted of few": lambda g: sampling.sample_by_rejection(3, lambda n: sampling.integers(60, (n,), g), lambda x: x == 7),
     "last alone": lambda g: sampling.last_alone(sampling.coins((5, 4), 0.5, g)),
 }  # fmt: skip
 
@@ -76,11 +76,11 @@ def test_how_many_rows_are_drawn_until_enough_are_kept() -> None:
         asked.append(count)
         return torch.arange(count) + 100 * len(asked)
 
-    found = sampling.accepted(4, draw, lambda rows: rows % 100 == (0 if len(asked) > 1 else 3))
+    found = sampling.sample_by_rejection(4, draw, lambda rows: rows % 100 == (0 if len(asked) > 1 else 3))
     assert found.tolist() == [103, 200, 300, 400]
     assert asked == [8, 49, 64, 64]
     asked.clear()
-    assert sampling.accepted(4, draw, lambda rows: rows > 0).tolist() == [100, 101, 102, 103]
+    assert sampling.sample_by_rejection(4, draw, lambda rows: rows > 0).tolist() == [100, 101, 102, 103]
     assert asked == [8]
 
 
@@ -232,7 +232,7 @@ def test_lengths_have_an_end() -> None:
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_what_is_said_of_a_task(name: str, held: Held) -> None:
     """Its line, what its parameters take, and its card in a notebook, as far as they hang on no text of this machine."""
-    fields = {field: allowed(info) for field, info in find_task(name).model_fields.items()}
+    fields = {field: allowed_values(info) for field, info in find_task(name).model_fields.items()}
     if name in ("text", "next_token"):
         return held(fields)
     task = make_task(name)
@@ -285,8 +285,11 @@ def test_tokens_that_recur(held: Held) -> None:
                 ("given", {"strings": given[:, :positions]}),
             ):
                 key = f"{bos} {positions} {law}"
-                found[key] = code(doubled(2, positions, 5, generator(key), bos, **more))
-        found[f"{bos} defaults"] = [code(doubled(2, 9, 5, generator("d"))), code(repeats(2, 120, 5, generator("d")))]
+                found[key] = code(repeat_twice(2, positions, 5, generator(key), bos, **more))
+        found[f"{bos} defaults"] = [
+            code(repeat_twice(2, 9, 5, generator("d"))),
+            code(repeats(2, 120, 5, generator("d"))),
+        ]
         for positions in (5, 30):
             found[f"{bos} {positions} block"] = code(repeats(2, positions, 5, generator("r"), bos))
             found[f"{bos} {positions} small"] = code(repeats(2, positions, 5, generator("r"), bos, block=2, lag=3))

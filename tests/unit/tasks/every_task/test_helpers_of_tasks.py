@@ -11,7 +11,7 @@ import torch
 from workbench.tasks import TaskError, make_task
 from workbench.tasks.in_context import chains
 from workbench.tasks.sequences import addition
-from workbench.tasks.sequences.sequence_task import ids_of_all, numbered, symbol_names
+from workbench.tasks.sequences.sequence_task import ids_of_all, numbered_names, symbol_names
 from workbench.tasks.text import byte_pairs, corpus
 from workbench.tasks.text.byte_text import BYTE_NAMES
 
@@ -70,8 +70,8 @@ def test_names_of_symbols() -> None:
     assert symbol_names(26)[-1] == "z"
     assert symbol_names(27)[:2] == ("s0", "s1")
     assert len(symbol_names(27)) == 27
-    assert numbered("p", 3) == ("p0", "p1", "p2")
-    assert numbered("p", 0) == ()
+    assert numbered_names("p", 3) == ("p0", "p1", "p2")
+    assert numbered_names("p", 0) == ()
 
 
 @pytest.mark.parametrize(("ids", "shown"), [

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from tests.support.places import GALLERY
-from workbench.cli.show_run import head, trained
+from workbench.cli.show_run import head, training_summary
 from workbench.dashboard.state.run_description import origin
 from workbench.dashboard.state.run_kinds import kind_of
 from workbench.runs.run import Run
@@ -34,7 +34,7 @@ def test_a_prompted_run_states_the_smaller_limit_and_which_one_it_is(name: str, 
         config=run.config, kind=kind_of(run.config), run=run, shortest=1, trained=run.trained_length
     )
     assert origin(view).endswith(f"by others; {limit}")
-    assert trained(run) == f"pretrained, {limit}"
+    assert training_summary(run) == f"pretrained, {limit}"
     console = Console(file=io.StringIO(), width=400, record=True)
     head(console, run)
     assert console.export_text().count(" items") == 1, "the other limit is not stated beside it"

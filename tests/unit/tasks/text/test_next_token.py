@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from workbench.tasks import TaskError, make_task
-from workbench.tasks.random_tokens import doubled, passages, repeats, token_weights
+from workbench.tasks.random_tokens import passages, repeat_twice, repeats, token_weights
 from workbench.tasks.text.byte_pairs import END, byte_pairs
 from workbench.tasks.text.corpus import split_files
 
@@ -179,12 +179,12 @@ def test_random_tokens_by_three_laws(task: Any) -> None:
 
 def test_doubled_tokens_are_a_copy_and_the_same_again(seeded: Seeded, assert_law: Any) -> None:
     weights = torch.tensor([0.0, 1.0, 3.0, 0.0, 4.0])
-    found = doubled(500, 10, 5, seeded(5), True, weights)
+    found = repeat_twice(500, 10, 5, seeded(5), True, weights)
     assert found.shape == (500, 10)
     assert found[:, 0].eq(0).all()
     assert torch.equal(found[:, 1:5], found[:, 6:10])
     assert_law(found[:, 1:6].flatten(), [0, 1 / 8, 3 / 8, 0, 4 / 8])
-    bare = doubled(400, 8, 5, seeded(5), False)
+    bare = repeat_twice(400, 8, 5, seeded(5), False)
     assert torch.equal(bare[:, :4], bare[:, 4:])
     assert_law(bare[:, :4].flatten(), [1 / 5] * 5)
 
@@ -197,7 +197,7 @@ def test_passages_are_held_out_text_and_only_what_recurs_is_changed(task: Any, s
     text = [",".join(str(t - 1) for t in row) for row in found[:, 1:].tolist()]
     assert all(row in whole for row in text)
     assert passages(task, "unigram", 50, 41, seeded(6)) is None
-    twice = doubled(50, 41, task.d_vocab, seeded(7), strings=found)
+    twice = repeat_twice(50, 41, task.d_vocab, seeded(7), strings=found)
     assert torch.equal(twice[:, :21], found[:, :21])
     assert torch.equal(twice[:, 1:21], twice[:, 21:])
     again = repeats(50, 41, task.d_vocab, seeded(7), strings=found)

@@ -14,7 +14,7 @@ from workbench.theory.errors import TheoryError
 from workbench.theory.limit_transformers.bounds import (
     PAPERS,
     Bound,
-    cited,
+    citation,
     one_layer_average_case,
     one_layer_worst_case,
     sparse_attention_error,
@@ -45,8 +45,8 @@ def test_each_theorem_is_cited_with_the_paper_of_its_bound() -> None:
         sparse_attention_error(length=40, longest=80, local=10, coverage=1, coverage_longest=1, realizability=0),
     ]
     assert {bound.theorem: bound.source for bound in bounds} == PAPERS
-    assert cited("theorem 4.3") == "theorem 4.3 of Golowich et al., arXiv 2502.16792"
-    assert cited("theorem 9.9") == "theorem 9.9", "a row of a later version keeps its name"
+    assert citation("theorem 4.3") == "theorem 4.3 of Golowich et al., arXiv 2502.16792"
+    assert citation("theorem 9.9") == "theorem 9.9", "a row of a later version keeps its name"
 
 
 def test_how_the_counting_term_grows() -> None:

@@ -19,15 +19,15 @@ from workbench.theory.crasp.zoo import ZOO
 from workbench.theory.errors import TheoryError
 from workbench.theory.prediction.as_data import describe, describe_all
 from workbench.theory.prediction.predict import Positions, Prediction, one_line, predict, predict_regex
-from workbench.theory.prediction.reported_results import labelled, labelled_state_spaces, reported
-from workbench.theory.prediction.rules import POSITIONAL, of_languages, stated
+from workbench.theory.prediction.reported_results import labelled_state_spaces, published_labels, published_results
+from workbench.theory.prediction.rules import POSITIONAL, claim_at, of_languages
 from workbench.theory.regular.deciders import find_certificate, in_crasp
 from workbench.theory.regular.exclusion import exclude
 
 SEP = "<sep>"
 
 
-@pytest.mark.parametrize(("key", "positions", "label", "source"), labelled())
+@pytest.mark.parametrize(("key", "positions", "label", "source"), published_labels())
 def test_predictions_agree_with_every_published_label(key: str, positions: str, label: bool, source: str) -> None:
     said = predict(key, positions)
     assert said.verdict == ("guaranteed" if label else "not expressible")
@@ -35,7 +35,7 @@ def test_predictions_agree_with_every_published_label(key: str, positions: str, 
 
 
 def test_the_labels_are_those_of_the_papers() -> None:
-    rows = labelled()
+    rows = published_labels()
     assert len(rows) == 2 * 32 + 10
     out = {(key, positions) for key, positions, label, _ in rows if not label}
     assert ("tomita_4", "none") in out
@@ -267,7 +267,7 @@ def test_what_is_claimed_of_a_finite_state_map_is_what_deciding_finds(name: str,
     automaton = make_task(name, **parameters).automaton()
     assert automaton is not None
     for at in (Positions.named("none"), Positions.named("learned")):
-        decided = stated(of_languages(automaton.languages, at), at)
+        decided = claim_at(of_languages(automaton.languages, at), at)
         assert predict(name, at, **parameters).verdict == decided.verdict
 
 
@@ -425,15 +425,15 @@ def test_one_reading_is_told_where_both_agree(subject: str) -> None:
 
 
 def test_published_numbers_name_what_was_asked() -> None:
-    for key, positions, _, _ in labelled():
-        assert all(one.asked for one in reported(key, positions)), key
-    (four,) = reported("tomita_4", "none")
+    for key, positions, _, _ in published_labels():
+        assert all(one.asked for one in published_results(key, positions)), key
+    (four,) = published_results("tomita_4", "none")
     assert (four.ask, four.asked) == ("next", "the symbols that may come next, at every position")
-    (three,) = reported("tomita_3", "none")
+    (three,) = published_results("tomita_3", "none")
     assert three.ask == "member"
-    (parity,) = reported("parity", "none")
+    (parity,) = published_results("parity", "none")
     assert (parity.ask, parity.asked) == ("", "only the answer, after the string")
-    assert {one.asked for one in reported("uf", "rotary")} == {"only the answer, after the string"}
+    assert {one.asked for one in published_results("uf", "rotary")} == {"only the answer, after the string"}
 
 
 # ---- state-space models --------------------------------------------------------------------------

@@ -19,9 +19,9 @@ from workbench.theory.prediction.rules import (
     _certificate_within,
     _reading,
     _weakest,
+    claim_at,
     of_languages,
     of_program,
-    stated,
 )
 from workbench.theory.prediction.task_names import Witness
 from workbench.theory.regular.deciders import Certificate
@@ -126,7 +126,7 @@ HELD = KnownMap(WITHOUT, replace(WITHOUT, reason="with"))
     (HELD, Positions("rotary"), "open", "no theorem is about rotary positions; for absolute ones the verdict is: not expressible", "with"),
 ])  # fmt: skip
 def test_what_is_stated_for_positions(entry: KnownMap, at: Positions, verdict: str, reason: str, note: str) -> None:
-    found = stated(entry, at)
+    found = claim_at(entry, at)
     assert (found.verdict, found.reason, found.note) == (verdict, reason, note)
     assert not found.derived
     assert found.theorem == ("t" if found in (WITHOUT, READS, HELD.with_positions) else "none")
@@ -137,7 +137,7 @@ def test_a_step_from_the_theorem_to_the_positions_is_told_behind_a_caveat() -> N
     assert relative.reach is not None
     for note in ("caveat", ""):
         claim = replace(READS, period=1, note=note)
-        found = stated(KnownMap(WITHOUT, claim), relative)
+        found = claim_at(KnownMap(WITHOUT, claim), relative)
         assert (found.verdict, found.derived) == ("guaranteed", True)
         assert found.note == "; ".join([*([note] if note else []), relative.reach.step])
 

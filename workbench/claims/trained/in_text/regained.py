@@ -31,7 +31,7 @@ def by_text(run: OneRun, quantity: str, setting: str = "") -> Values:
     return np.array([found[place] for place in sorted(found)], dtype=np.float64)
 
 
-def regained(claim: Claim, table: RunTable, choices: Sequence[str]) -> list[Row]:
+def regained_gain_rows(claim: Claim, table: RunTable, choices: Sequence[str]) -> list[Row]:
     """Return how much of the gain from distant context a few tokens recover, over texts: correlation, slope, and the
     slope of the control.
 

@@ -9,7 +9,7 @@ import typer
 
 from workbench.cli.errors import UsageError
 from workbench.cli.options import DeviceOption, DtypeOption, assignments, integers
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 from workbench.core.suggest import nearest
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def task_for(name: str, settings: list[str], lengths: tuple[int, ...]) -> Task:
             raise UsageError(f"--set takes task.PARAMETER=VALUE here, not {'.'.join(path)}")
         given[path[1]] = value
     if ".py" not in name and name not in CALLED and name not in TASKS:
-        raise TaskError(f"unknown task {shown(name)}; {nearest(name, [*CALLED, *TASKS])}")
+        raise TaskError(f"unknown task {quoted_value(name)}; {nearest(name, [*CALLED, *TASKS])}")
     name = CALLED.get(name, name)
     if ".py" in name or "symbols" in given or "symbols" not in find_task(name).model_fields:
         return make_task(name, **given)

@@ -81,7 +81,7 @@ def row(run: RunView, extras: Mapping[str, str]) -> html.Div:
         dmc.SegmentedControl(
             id="circuit-effect", data=[*EFFECTS], value=extras.get("effect") or "accuracy", size="xs", fullWidth=True
         ),
-        html.Div(pinned(extras.get("pins", "")), id="circuit-pins", className="circuit-pins"),
+        html.Div(pin_buttons(extras.get("pins", "")), id="circuit-pins", className="circuit-pins"),
         dcc.Store(id="circuit-pin"),
         panel_frame.how("circuit"),
     ]
@@ -89,7 +89,7 @@ def row(run: RunView, extras: Mapping[str, str]) -> html.Div:
     return html.Div([shells, memory(CIRCUIT)], id="circuit", className=BARE)
 
 
-def pinned(pins: str) -> list[Any]:
+def pin_buttons(pins: str) -> list[Any]:
     """Return the pinned components as buttons that release them, or how a component is pinned."""
     names = [name for name in pins.split(",") if name]
     if not names:
@@ -101,7 +101,7 @@ def pinned(pins: str) -> list[Any]:
     return [html.Span("Pinned ", className="soft"), *buttons]
 
 
-def toggled(pins: str, node: str) -> str:
+def toggle_pin(pins: str, node: str) -> str:
     """Return the pins with a component added, or released if it was pinned."""
     names = [name for name in pins.split(",") if name]
     names = [name for name in names if name != node] if node in names else [*names, node]
@@ -112,7 +112,7 @@ def check_extras(run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str
     """Return what of a link the row can use, with a notice for each part that it cannot."""
     connection, notices = check(run, extras.get("connection", ""))
     pins, effect = extras.get("pins", ""), extras.get("effect", "")
-    names = [Connection.named(name) for name in run.memo(("connections",), lambda: names_of(run))]
+    names = [Connection.from_name(name) for name in run.memo(("connections",), lambda: names_of(run))]
     known = {part.name for one in names for part in (one.sender, one.receiver)}
     unknown = [name for name in pins.split(",") if name and name not in known] if known else []
     if unknown:
@@ -198,8 +198,8 @@ def connect(app: Dash, context: Context) -> None:
     def pin(clicked: dict[str, Any] | None, extras: dict[str, str]) -> Any:
         if not clicked:
             return no_update, no_update
-        pins = toggled(extras.get("pins", ""), clicked["node"])
-        return extras | {"pins": pins}, pinned(pins)
+        pins = toggle_pin(extras.get("pins", ""), clicked["node"])
+        return extras | {"pins": pins}, pin_buttons(pins)
 
     @app.callback(
         Output("extras", "data", allow_duplicate=True),

@@ -19,9 +19,9 @@ from typing_extensions import TypedDict
 
 from workbench import figures
 from workbench.dashboard.panels.callbacks import LOOK, place
-from workbench.dashboard.panels.job_status import broken, waiting
+from workbench.dashboard.panels.job_status import failure_message, waiting
 from workbench.dashboard.panels.panel_frame import PALE, READY, STATE, TABLE, frame, graph_body, how, plain_table
-from workbench.dashboard.panels.sequence.sequence_query import finished
+from workbench.dashboard.panels.sequence.sequence_query import wait_for_answer
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Job
 from workbench.dashboard.server.worker_addresses import LOOK_AT_ALL_HEADS
@@ -91,7 +91,7 @@ class HeadMapsPanel:
 
     def _compute(self, context: Context, run: RunView, cursor: Cursor) -> HeadMaps:
         asked = self.question(run, cursor.step, cursor.length, cursor.sample)
-        found: HeadMaps = finished(context, lambda: context.worker.submit(LOOK_AT_ALL_HEADS, asked))
+        found: HeadMaps = wait_for_answer(context, lambda: context.worker.submit(LOOK_AT_ALL_HEADS, asked))
         return found
 
     def rows(self, context: Context, run: RunView, cursor: Cursor, _: Mapping[str, str]) -> pd.DataFrame:
@@ -288,7 +288,7 @@ def render_maps(
         state = waiting(job, "maps", "the attention of every head")
         return no_update, [], state, "", says, "not computed yet", STATE, no_update
     if job.state != "done":
-        return no_update, [], broken(job, run), "", says, "not computed", STATE, None
+        return no_update, [], failure_message(job, run), "", says, "not computed", STATE, None
     maps: HeadMaps = job.result
     if mode == "table":
         table = plain_table(figures.head_maps.data(maps, costs), PANEL.title)

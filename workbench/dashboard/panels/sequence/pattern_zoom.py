@@ -119,7 +119,7 @@ def in_view(found: SequenceReading, beyond: str) -> dict[str, Any]:
     """
     window = window_of(found)
     cells = "every token a cell" if window.pool == 1 else f"{window.pool} \u00d7 {window.pool} positions a cell"
-    text = f"{window.said} \u00b7 {cells}" if window.said else ""
+    text = f"{window.range_text} \u00b7 {cells}" if window.range_text else ""
     if beyond and window.whole:
         text = f"The part {beyond} is not in this sequence. The page shows all tokens."
     place = {"queries": list(found.queries), "keys": list(found.keys), "whole": window.whole}

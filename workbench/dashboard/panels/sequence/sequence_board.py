@@ -18,7 +18,7 @@ from typing_extensions import TypedDict
 
 from workbench import figures
 from workbench.dashboard.components.icons import chevron, icon
-from workbench.dashboard.panels.job_status import broken, waiting
+from workbench.dashboard.panels.job_status import failure_message, waiting
 from workbench.dashboard.panels.panel_frame import BLANK, CONFIG, PALE, READY, STATE, TABLE, does_not_apply, frame
 from workbench.dashboard.panels.sequence import pattern_zoom
 from workbench.dashboard.panels.sequence.sequence_panel import ComputedPanel, query_index
@@ -226,7 +226,7 @@ class SequenceBoard:
             return Shown.stated(self, state, polls=job is not None)
         if job.state != "done":
             said = "Cancelled" if job.state == "cancelled" else job.error
-            return replace(Shown.stated(self, broken(job, asked.run)), note=self.refusal(said))
+            return replace(Shown.stated(self, failure_message(job, asked.run)), note=self.refusal(said))
         return self._render(asked, job.result, jobs["read"], look, modes)
 
     def _render(

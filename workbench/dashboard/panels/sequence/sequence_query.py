@@ -16,7 +16,7 @@ from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Job
 from workbench.dashboard.server.worker_addresses import LOOK_AT_SEQUENCE, READ_SEQUENCE
 from workbench.dashboard.state.cursor import Cursor, Notice
-from workbench.dashboard.state.request_gate import aside
+from workbench.dashboard.state.request_gate import let_others_run
 from workbench.dashboard.state.run_view import RunView
 from workbench.measure.edits.edit import EditError, parse_edits
 from workbench.measure.edits.reading import ProbeReading, SequenceReading
@@ -175,7 +175,7 @@ class SequenceQuestion:
         return f", edits={self.edits!r}{strength}" if self.edits else ""
 
 
-def finished(context: Context, ask: Callable[[], str]) -> Any:
+def wait_for_answer(context: Context, ask: Callable[[], str]) -> Any:
     """The worker's answer to another request, waited for; raises as :meth:`SequenceQuestion.wait`.
 
     Args:
@@ -192,7 +192,7 @@ def _exporting() -> Iterator[None]:
     if not _waiting.acquire(blocking=False):
         raise Busy(f"{WAITING} exports are being computed already; try again in {SOON} seconds.")
     try:
-        with aside():
+        with let_others_run():
             yield
     finally:
         _waiting.release()

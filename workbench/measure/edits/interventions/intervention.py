@@ -131,7 +131,7 @@ class Intervention:
         """Return why a model does not support it, in a clause; "" if the model does."""
         raise NotImplementedError
 
-    def graded(self, cfg: Architecture) -> bool:
+    def has_strengths(self, cfg: Architecture) -> bool:
         """Return whether a strength between 0 and 1 has a meaning for a model."""
         return False
 
@@ -196,7 +196,7 @@ class IdEdit(Intervention):
     def no_place(self, cfg: Architecture) -> str:
         return no_ids(cfg)
 
-    def graded(self, cfg: Architecture) -> bool:
+    def has_strengths(self, cfg: Architecture) -> bool:
         """Return whether the encoding reads the ids between a token's own one and the edited one."""
         return cfg.positions.between
 

@@ -33,7 +33,7 @@ class ScaleScores(ScoreEdit):
     order: ClassVar[int] = 2
     single_pass: ClassVar[bool] = True
 
-    def graded(self, cfg: Architecture) -> bool:
+    def has_strengths(self, cfg: Architecture) -> bool:
         """Return True: factors between 1 and the full one multiply scores just as well."""
         return True
 

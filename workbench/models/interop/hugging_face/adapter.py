@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from workbench.models.base.architecture import Architecture
-from workbench.models.base.layers import observed
+from workbench.models.base.layers import has_hooks
 from workbench.models.base.lens_parts import ActivationCache, HookedRootModule, HookPoint
 from workbench.models.interop.hugging_face.families import Family, PretrainedError, family_of
 from workbench.models.positions.learned import Learned
@@ -113,7 +113,7 @@ class AttentionPoints(nn.Module):
         q, k, v = (x.transpose(1, 2) for x in (query, key, value))
         hook_q, hook_k = (self.hook_rot_q, self.hook_rot_k) if self.turned else (self.hook_q, self.hook_k)
         q, k, v = hook_q(q), hook_k(k), self.hook_v(v)
-        if soft_cap is not None or observed(self.hook_attn_scores, self.hook_pattern):
+        if soft_cap is not None or has_hooks(self.hook_attn_scores, self.hook_pattern):
             inputs = ScoreInputs(q, k, scale=scale, soft_cap=soft_cap, window=window)
             scores = self.hook_attn_scores(inputs.scores(range(q.shape[1])))
             pattern = self.hook_pattern(inputs.pattern(scores))
@@ -159,7 +159,7 @@ class BlockPoints(nn.Module):
 
     def _attention(self, out: Tensor) -> Tensor:
         out = self.hook_attn_out(out)
-        if self.parallel or not observed(self.hook_resid_mid):
+        if self.parallel or not has_hooks(self.hook_resid_mid):
             return out
         assert self._before is not None
         middle = self._before + out

@@ -15,7 +15,7 @@ import torch
 from pydantic import ValidationError
 from safetensors import safe_open
 
-from workbench.core.errors import LensError, shown
+from workbench.core.errors import LensError, quoted_value
 from workbench.core.failures import log_failure
 from workbench.core.suggest import nearest
 from workbench.models.interop.hugging_face.adapter import ATTENTION, register
@@ -130,7 +130,7 @@ def _refuse_entries(folder: Path, content: Mapping[str, Any]) -> None:
         if content.get(name) is not None:
             stated = content[name].get("quant_method") if isinstance(content[name], dict) else content[name]
             raise PretrainedError(
-                f"the weights of {folder} are quantized ({name}: {shown(stated)}); open the model in float32, float16 "
+                f"the weights of {folder} are quantized ({name}: {quoted_value(stated)}); open the model in float32, float16 "
                 "or bfloat16"
             )
     if content.get("transformers_weights") is not None:
@@ -144,14 +144,14 @@ def _refuse_entries(folder: Path, content: Mapping[str, Any]) -> None:
     for name in ("dtype", "torch_dtype"):
         dtype = content.get(name)
         if dtype is not None and not (isinstance(dtype, str) and dtype.removeprefix("torch.") in DTYPES):
-            raise PretrainedError(f"{path} has {name} = {shown(dtype)}; choose weights in {', '.join(DTYPES)}")
+            raise PretrainedError(f"{path} has {name} = {quoted_value(dtype)}; choose weights in {', '.join(DTYPES)}")
     for name in ACTIVATIONS:
         activation = content.get(name, "silu")
         if name == "hidden_activation" and activation is None:  # Gemma's; None = its own
             continue
         if not isinstance(activation, str) or activation not in ACT2FN:
             raise PretrainedError(
-                f"{path} has {name} = {shown(activation)}, which is not an activation of transformers; "
+                f"{path} has {name} = {quoted_value(activation)}, which is not an activation of transformers; "
                 f"{nearest(activation, ACT2FN)}"
             )
 
@@ -165,7 +165,7 @@ def _refuse_rope(folder: Path, config: Any) -> None:
     for entry in (stated, *(value for value in stated.values() if isinstance(value, dict))):
         if (kind := entry.get("rope_type", "default")) not in kinds:
             raise PretrainedError(
-                f"{folder / CONFIG} has rope_type = {shown(kind)}, which transformers does not know; "
+                f"{folder / CONFIG} has rope_type = {quoted_value(kind)}, which transformers does not know; "
                 f"{nearest(kind, kinds)}"
             )
 
@@ -189,7 +189,7 @@ def _refuse_sizes(
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= LARGEST_SIZE:
                 raise PretrainedError(
-                    f"{folder / CONFIG} has {key} = {shown(value)}; it takes a whole number from 1 to {LARGEST_SIZE:,}"
+                    f"{folder / CONFIG} has {key} = {quoted_value(value)}; it takes a whole number from 1 to {LARGEST_SIZE:,}"
                 )
     layers, embedding = layers_of(family, headers), embedding_of(family, headers)
     if layers == 0 or embedding is None or len(embedding.shape) != 2:
@@ -285,10 +285,10 @@ def read_headers(folder: Path) -> dict[str, Header]:
                 part = file.get_slice(tensor)
                 header = Header(str(part.get_dtype()), tuple(part.get_shape()))
                 if tensor in headers:
-                    raise PretrainedError(f"{path} holds {shown(tensor)}, and so does another file of {folder}")
+                    raise PretrainedError(f"{path} holds {quoted_value(tensor)}, and so does another file of {folder}")
                 if header.dtype not in FLOATS | WHOLE:
                     raise PretrainedError(
-                        f"the weights {path} hold {shown(tensor)} as {header.dtype}; {', '.join(sorted(FLOATS))} are "
+                        f"the weights {path} hold {quoted_value(tensor)} as {header.dtype}; {', '.join(sorted(FLOATS))} are "
                         "read"
                     )
                 headers[tensor] = header

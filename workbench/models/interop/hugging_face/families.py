@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from workbench.core.errors import LensError, shown
+from workbench.core.errors import LensError, quoted_value
 from workbench.core.suggest import nearest
 
 
@@ -77,7 +77,7 @@ def family_of(model_type: object) -> Family:
         why = f"transformers knows it, but its hooks are not described here; types that are: {', '.join(FAMILIES)}"
     else:
         why = f"transformers does not know it either; {nearest(model_type, FAMILIES)}"
-    raise PretrainedError(f"a model of the type {shown(model_type)} is not opened: {why}")
+    raise PretrainedError(f"a model of the type {quoted_value(model_type)} is not opened: {why}")
 
 
 def known_to_transformers(model_type: object) -> bool:

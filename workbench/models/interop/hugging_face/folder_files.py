@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from workbench.core.errors import shown
+from workbench.core.errors import quoted_value
 from workbench.models.interop.hugging_face.families import PretrainedError
 from workbench.storage.bounded import LIVE, MIB, RUN_JSON, UnreadableError, is_regular, read_bytes, require_regular
 from workbench.storage.bounded import WEIGHTS as MOST_WEIGHTS
@@ -55,11 +55,11 @@ def weight_files(folder: Path) -> tuple[str, ...]:
     content = read_json(folder, INDEX, LIVE)
     named = content.get("weight_map")
     if not isinstance(named, dict) or not named:
-        raise PretrainedError(f"{folder / INDEX} names no weights: its weight_map is {shown(named)}")
+        raise PretrainedError(f"{folder / INDEX} names no weights: its weight_map is {quoted_value(named)}")
     for name in (shards := sorted({value if isinstance(value, str) else "" for value in named.values()})):
         if Path(name).name != name or not name.endswith(".safetensors") or "\0" in name:
             raise PretrainedError(
-                f"{folder / INDEX} names {shown(name)} as a file of weights; only safetensors files in the folder "
+                f"{folder / INDEX} names {quoted_value(name)} as a file of weights; only safetensors files in the folder "
                 "itself are read"
             )
         plain_file(folder, name, MOST_WEIGHTS)

@@ -150,12 +150,16 @@ def _problems(
             yield name, "it never fires"
     fired = [name for name in names if name in activations]
     exact = logits.dtype in (torch.float32, torch.float64)
-    still = unmoved(model, few, fired) if exact else [n for n in fired if not moved(model, few.expand(2, -1), n)]
+    still = (
+        hooks_without_effect(model, few, fired)
+        if exact
+        else [n for n in fired if not changes_logits(model, few.expand(2, -1), n)]
+    )
     yield from ((name, "an edit of it moves no logit") for name in still)
 
 
-def unmoved(model: HookedModel, tokens: Tensor, names: Sequence[str]) -> list[str]:
-    """Return the hooks whose edits change no logit. It works like :func:`moved`, with many hooks in each forward pass.
+def hooks_without_effect(model: HookedModel, tokens: Tensor, names: Sequence[str]) -> list[str]:
+    """Return the hooks whose edits change no logit. It works like :func:`changes_logits`, with many hooks in each forward pass.
 
     A deep model has thousands of hooks. The batch contains copies of one sequence. The first copy is not edited, and
     each other copy is edited at one hook. Rows of a pass differ only by rounding, which in 32 bits or more is far below
@@ -193,7 +197,7 @@ def _unmoved_by(strength: float, model: HookedModel, tokens: Tensor, names: Sequ
     return [name for name, row in zip(names, edited, strict=True) if not _differs(row, kept, logits.dtype)]
 
 
-def moved(model: HookedModel, twice: Tensor, name: str) -> bool:
+def changes_logits(model: HookedModel, twice: Tensor, name: str) -> bool:
     """Whether an edit of a hook's value changes logits by far more than rounding does.
 
     The batch contains one sequence twice. The second copy is edited, and the first is the comparison. So both are
