@@ -16,14 +16,14 @@ import torch
 from benchmarks.tools.table import Line
 from workbench.theory.compiler.pipeline import compile
 from workbench.theory.crasp.evaluator import evaluate
-from workbench.theory.crasp.near_misses import distant_parts
+from workbench.theory.crasp.near_misses import far_parts
 from workbench.theory.crasp.programs import unique_right
 from workbench.theory.crasp.zoo import ZOO, Case
 
 LENGTH = 9_996
 UR_4 = Case(
     "unique_right_4", "UR over a, b, c, d", unique_right("abcd"), "C-RASP[local]", 1, 0,
-    distant_parts(("ab", "cd", "a"), ("ab", "dc", "b")),
+    far_parts(("ab", "cd", "a"), ("ab", "dc", "b")),
 )  # fmt: skip
 
 

@@ -116,7 +116,8 @@ def known_source(program: str, task: str | None = None) -> ProgramSource:
             raise UsageError(f"{program} has no task on which it can be measured; choose one of {', '.join(with_task)}")
         if program in task_names():
             raise UsageError(
-                f"there is no program {quoted_value(program)}; choose one of {', '.join(with_task)}, or a file that ends "
+                f"there is no program {quoted_value(program)}; "
+                f"choose one of {', '.join(with_task)}, or a file that ends "
                 f"in {SUFFIX}. {_theory(program)}"
             )
         raise UsageError(

@@ -303,7 +303,8 @@ def assignments(pairs: Sequence[str]) -> list[tuple[list[str], Any]]:
         parts = path.split(".")
         if not all(parts):
             raise UsageError(
-                f"--set takes PATH=VALUE, but {quoted_value(path)} has an empty part; write it as in training.weight_decay=0.1"
+                f"--set takes PATH=VALUE, but {quoted_value(path)} has an empty part; "
+                "write it as in training.weight_decay=0.1"
             )
         if len(parts) > DEPTH:
             raise UsageError(

@@ -1,9 +1,9 @@
 """Handles unexpected errors: logs the traceback, and returns a sentence that names the line that raised the error.
 
-Code that catches more than a :class:`~workbench.core.errors.LensError` uses :func:`isolate_errors` or :func:`log_failure`.
-Tracebacks go to the logger ``lengthlens``, by package (``lengthlens.measure``). The process that logs decides where
-they are written: the command line writes them to a file, and the dashboard prints them. With ``LENGTHLENS_DEBUG=1`` in
-the environment nothing is caught: the error is raised again.
+Code that catches more than a :class:`~workbench.core.errors.LensError` uses :func:`isolate_errors` or
+:func:`log_failure`. Tracebacks go to the logger ``lengthlens``, by package (``lengthlens.measure``). The process that
+logs decides where they are written: the command line writes them to a file, and the dashboard prints them. With
+``LENGTHLENS_DEBUG=1`` in the environment nothing is caught: the error is raised again.
 """
 
 from __future__ import annotations

@@ -37,7 +37,8 @@ def whole_rows(spec: Spec, returned: Any) -> list[Row]:
     for number, row in enumerate(returned):
         if not isinstance(row, Mapping):
             raise RowsError(
-                f"row {number} of {spec.name} is {quoted_value(row)}, not a row; make it with workbench.table.schema.row"
+                f"row {number} of {spec.name} is {quoted_value(row)}, not a row; "
+                "make it with workbench.table.schema.row"
             )
         if missing := [name for name in FIELDS if name not in row]:
             keys = ", ".join(missing)

@@ -43,7 +43,7 @@ __all__ = [
     "Shard",
     "audit",
     "compact",
-    "compacted",
+    "compacted_files",
     "read_metadata",
     "read_shard",
     "remove_shard_leftovers",

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from workbench.tasks.base import Task, TaskError
 
-__all__ = ["LAG", "TokenLaw", "TokenLaws", "doubled", "passages", "repeats", "token_weights"]
+__all__ = ["LAG", "TokenLaw", "TokenLaws", "passages", "repeat_twice", "repeats", "token_weights"]
 
 TokenLaw = Literal["uniform", "observed", "unigram", "passages"]
 """How to draw one token.

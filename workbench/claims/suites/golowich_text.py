@@ -88,7 +88,8 @@ SUITE = Suite(
         ).formerly("does not hold at this scale"),
         claim_on(
             "TX04", GOLOWICH.states("figure 4"), "What a model gains from far context is regained from 5 tokens of it.",
-            FEW_TOLD, FEW_HOLD, POSE, settings_tried=TRIED, reduce=f"{REGAINED}:regained_gain_rows", choices=[OWN], kind="TM",
+            FEW_TOLD, FEW_HOLD, POSE, settings_tried=TRIED, reduce=f"{REGAINED}:regained_gain_rows",
+            choices=[OWN], kind="TM",
             shared=True, note=KNOWING,
         ),
         claim_on(

@@ -41,7 +41,8 @@ def find_sweep(given: Path) -> Path:
         if near:
             raise UsageError(f"there is no file {quoted_value(str(given))}; did you mean {' or '.join(near)}?")
         raise UsageError(
-            f"there is no file {quoted_value(str(given))}; lengthlens sweep --list lists those that come with LengthLens"
+            f"there is no file {quoted_value(str(given))}; "
+            "lengthlens sweep --list lists those that come with LengthLens"
         )
     if str(given) not in known:
         raise UsageError(

@@ -223,7 +223,8 @@ def _distinct(cells: list[SweepCell]) -> None:
     for cell in cells:
         if cell.name in seen:
             raise UsageError(
-                f"grid: two cells are called {cell.name!r} (their settings: {quoted_value(seen[cell.name].varying)} and "
+                f"grid: two cells are called {cell.name!r} "
+                f"(their settings: {quoted_value(seen[cell.name].varying)} and "
                 f"{quoted_value(cell.varying)}); remove one, or give each a `name`"
             )
         seen[cell.name] = cell

@@ -145,7 +145,8 @@ def circuits_over_length(
         for g in graphs
         if g.length is not None
     )
-    note = f"Not drawn, since accuracy does not change significantly, or no more than in the control: {join_with_dots(*counts)}"
+    reason = "accuracy does not change significantly, or no more than in the control"
+    note = f"Not drawn, since {reason}: {join_with_dots(*counts)}"
     drawing = blank(
         look,
         column="sequence",

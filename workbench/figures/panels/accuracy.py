@@ -165,7 +165,8 @@ def accuracy_lines(
         add_training(figure, trained, look, avoid=drawn_points(data, "length"))
     figure.layout.meta |= {
         "slice": slice_text,
-        "alt": f"Accuracy {over_axis(step, length, trained)}: {values_in_words(main, along, telling(main, along, trained))}"
+        "alt": f"Accuracy {over_axis(step, length, trained)}: "
+        f"{values_in_words(main, along, telling(main, along, trained))}"
         f"; {_reference(data, floor)}{also}",
     }
     add_cursor(figure, cursor, along, look.theme, [(main, TOKENS[look.theme]["ink"], "circle")])

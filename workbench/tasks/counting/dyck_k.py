@@ -16,7 +16,7 @@ from workbench.tasks.automata.dfa import LARGEST_AUTOMATON, Automaton
 from workbench.tasks.base import BOS, Law, Task, TaskError
 from workbench.tasks.sampling import integers, outer_margin, positions, uniforms
 
-__all__ = ["DyckK", "folded"]
+__all__ = ["DyckK", "fold_walk"]
 
 
 _Stack = tuple[int, ...] | None

@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 from workbench.tasks.base import BOS, Batch, Law, Task, TaskError
 
-__all__ = ["EOS", "SEP", "SequenceTask", "ids_of_all", "numbered", "symbol_names"]
+__all__ = ["EOS", "SEP", "SequenceTask", "ids_of_all", "numbered_names", "symbol_names"]
 
 SEP = "<sep>"
 EOS = "<eos>"

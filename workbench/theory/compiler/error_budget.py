@@ -82,7 +82,8 @@ def error_budget(program: Program, n_max: int) -> ErrorBudget:
     largest = max((magnitude(d) for d in compared if not d.local), default=0)
     if (most := int(TOLERANCE / SPACING["float64"]) // (4 * (n_max + 1))) < largest:
         raise CraspError(
-            f"the factors in one comparison of counts add up to {quoted_value(largest)}, but at most {most:,} is exact for "
+            f"the factors in one comparison of counts add up to {quoted_value(largest)}, "
+            f"but at most {most:,} is exact for "
             f"prefixes up to {n_max:,}: use smaller factors or shorter prefixes"
         )
     return ErrorBudget(n_max, float(largest), normal.depth)

@@ -32,7 +32,7 @@ def variants(strings: Sequence[String], alphabet: Sequence[str]) -> list[String]
     return list(distinct)
 
 
-def repeated_patterns(*patterns: str) -> Strings:
+def repeats(*patterns: str) -> Strings:
     """Return strings that repeat each pattern, whose length divides 12."""
     return _checked(lambda n: [pattern * (n // len(pattern)) for pattern in patterns])
 
@@ -42,7 +42,7 @@ def parts(*patterns: str) -> Strings:
     return _checked(lambda n: [_blocks(pattern, n) for pattern in patterns])
 
 
-def strings_of_functions(*groups: Strings) -> Strings:
+def combine(*groups: Strings) -> Strings:
     """Return all strings of several functions."""
     return lambda n: [string for group in groups for string in group(n)]
 
@@ -84,7 +84,7 @@ def words_up_to_depth(depth: int, opening: str, closing: str) -> Strings:
     return _checked(words)
 
 
-def separated_blocks(separator: str, *patterns: tuple[str, str]) -> Strings:
+def blocks(separator: str, *patterns: tuple[str, str]) -> Strings:
     """Return strings ``first ^ k  separator  second ^ m`` with the separator after the middle; repeated patterns are
     cut to fit.
     """
@@ -96,7 +96,7 @@ def separated_blocks(separator: str, *patterns: tuple[str, str]) -> Strings:
     return _checked(words)
 
 
-def distant_parts(*cases: tuple[Sequence[str], str, Sequence[str]]) -> Strings:
+def far_parts(*cases: tuple[Sequence[str], str, Sequence[str]]) -> Strings:
     """Return strings ``start  filler ^ k  end``: a part that occurs once, far away from the end."""
 
     def words(n: int) -> Iterable[String]:

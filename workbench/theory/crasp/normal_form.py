@@ -177,7 +177,8 @@ class Normal:
             largest = max(abs(number) for number in (total.constant, *(k for k, _ in total.terms)))
             if largest > LARGEST_COEFFICIENT:
                 raise CraspError(
-                    f"the sum of the factors of its counts is {quoted_value(largest)}, and weights are exact only up to "
+                    f"the sum of the factors of its counts is {quoted_value(largest)}, "
+                    "and weights are exact only up to "
                     f"{LARGEST_COEFFICIENT:,}: use smaller factors"
                 )
             self._known[node] = total

@@ -59,31 +59,27 @@ EMPTY: Fragment = "C-RASP[]"
 PERIODIC: Fragment = "C-RASP[periodic]"
 LOCAL: Fragment = "C-RASP[local]"
 
-_TIES = near.strings_of_functions(near.parts("ab", "ba"), near.repeated_patterns("ab", "aab", "abb"))
-_NO_AB = near.strings_of_functions(
-    near.parts("ba", "b"), near.distant_parts(("ab", "b", ""), ("", "b", "ab"), ("", "b", "ba"))
-)
+_TIES = near.combine(near.parts("ab", "ba"), near.repeats("ab", "aab", "abb"))
+_NO_AB = near.combine(near.parts("ba", "b"), near.far_parts(("ab", "b", ""), ("", "b", "ab"), ("", "b", "ba")))
 _BRACKETS = (("(1", ")1"), ("(2", ")2"))
-_SHUFFLES = near.strings_of_functions(
-    near.repeated_patterns("acbd", "ab", "acdb", "cabd"), near.parts("abcd", "acbd", "badc")
-)
-_RETRIEVAL = near.strings_of_functions(
-    near.distant_parts(
+_SHUFFLES = near.combine(near.repeats("acbd", "ab", "acdb", "cabd"), near.parts("abcd", "acbd", "badc"))
+_RETRIEVAL = near.combine(
+    near.far_parts(
         ("ab", "c", (p.SEP, "a")), ("ab", "c", (p.SEP, "b")), ("ba", "cb", "a"), ("abc", "cb", (p.SEP, "c"))
     ),
-    near.separated_blocks(p.SEP, ("ab", "c"), ("aab", "ba")),
+    near.blocks(p.SEP, ("ab", "c"), ("aab", "ba")),
 )
-_COPYING = near.strings_of_functions(
-    near.separated_blocks(p.SEP, ("abccc", "abc"), ("cba", "bca"), ("a", "a"), ("acb", "acb")),
-    near.repeated_patterns("abc"),
+_COPYING = near.combine(
+    near.blocks(p.SEP, ("abccc", "abc"), ("cba", "bca"), ("a", "a"), ("acb", "acb")),
+    near.repeats("abc"),
 )
-_INTERLEAVED = near.strings_of_functions(
-    near.separated_blocks(p.SEP, ("001110", "010"), ("01", "1"), ("110100", "0")), near.repeated_patterns("01")
+_INTERLEAVED = near.combine(
+    near.blocks(p.SEP, ("001110", "010"), ("01", "1"), ("110100", "0")), near.repeats("01")
 )  # fmt: skip
 
 _COUNTING = [
     Case("majority", "more 1 than 0", p.majority("1", "0"), EMPTY, 12, 3458,
-         near.strings_of_functions(near.parts("01", "10"), near.repeated_patterns("01", "001", "011")), ("majority", {})),
+         near.combine(near.parts("01", "10"), near.repeats("01", "001", "011")), ("majority", {})),
     Case("dyck_1", "balanced words of one pair of brackets", p.dyck_1("(", ")"), EMPTY, 12, 196,
          near.balanced_words("(", ")"), ("dyck_1", {})),
     Case("shuffle_dyck_2", "shuffles of balanced words of two pairs of brackets", p.shuffle_dyck(_BRACKETS), EMPTY,
@@ -95,9 +91,9 @@ _COUNTING = [
     Case("anbncndn", "a^n b^n c^n d^n", p.equal_blocks("abcd"), EMPTY, 8, 2, near.parts("abcd", "abdc", "bacd"),
          ("a_n_b_n", {"letters": 4})),
     Case("boolean_3", "prefix expressions with operators of 1 to 3 operands", p.boolean_expression(3), EMPTY, 6, 388,
-         near.strings_of_functions(near.parts("+0", "~1", ">1"), near.distant_parts(("++", "~", "010"))), ("boolean", {"n": 3})),
+         near.combine(near.parts("+0", "~1", ">1"), near.far_parts(("++", "~", "010"))), ("boolean", {"n": 3})),
     Case("boolean_5", "prefix expressions with operators of 1 to 5 operands", p.boolean_expression(5), EMPTY, 5, 122,
-         near.strings_of_functions(near.parts("+0", "~1", "^1"), near.distant_parts(("+^", "~", "010101"))), ("boolean", {"n": 5})),
+         near.combine(near.parts("+0", "~1", "^1"), near.far_parts(("+^", "~", "010101"))), ("boolean", {"n": 5})),
 ]  # fmt: skip
 
 _REGULAR = [
@@ -106,37 +102,37 @@ _REGULAR = [
              accepted, near.words_up_to_depth(n, "a", "b"), ("bounded_dyck", {"n": n}))
         for n, accepted in ((1, 6), (2, 63), (3, 144), (4, 185), (12, 196))
     ),
-    Case("tomita_1", "1*", p.tomita_1(), EMPTY, 12, 12, near.repeated_patterns("1"), ("tomita", {"n": 1})),
-    Case("tomita_2", "(10)*", p.bounded_dyck(1, "1", "0"), EMPTY, 12, 6, near.repeated_patterns("10"), ("tomita", {"n": 2})),
-    Case("tomita_2_local", "(10)*, by neighbours", p.tomita_2_local(), EMPTY, 12, 6, near.repeated_patterns("10", "01"),
+    Case("tomita_1", "1*", p.tomita_1(), EMPTY, 12, 12, near.repeats("1"), ("tomita", {"n": 1})),
+    Case("tomita_2", "(10)*", p.bounded_dyck(1, "1", "0"), EMPTY, 12, 6, near.repeats("10"), ("tomita", {"n": 2})),
+    Case("tomita_2_local", "(10)*, by neighbours", p.tomita_2_local(), EMPTY, 12, 6, near.repeats("10", "01"),
          ("tomita", {"n": 2})),
-    Case("tomita_4", "no 000", p.tomita_4(), LOCAL, 12, 3734, near.repeated_patterns("001", "1", "010"), ("tomita", {"n": 4})),
+    Case("tomita_4", "no 000", p.tomita_4(), LOCAL, 12, 3734, near.repeats("001", "1", "010"), ("tomita", {"n": 4})),
     Case("tomita_7", "0*1*0*1*", p.tomita_7(), EMPTY, 12, 1091,
-         near.strings_of_functions(near.parts("0101", "1010", "01", "0"), near.distant_parts(("01", "0", "1"), ("10", "1", "0"))),
+         near.combine(near.parts("0101", "1010", "01", "0"), near.far_parts(("01", "0", "1"), ("10", "1", "0"))),
          ("tomita", {"n": 7})),
-    Case("aa_star", "(aa)* over a", p.repeated_letter(2, "a"), PERIODIC, 12, 6, near.repeated_patterns("a"), ("aa_star", {})),
-    Case("aaaa_star", "(aaaa)* over a", p.repeated_letter(4, "a"), PERIODIC, 12, 3, near.repeated_patterns("a"),
+    Case("aa_star", "(aa)* over a", p.repeated_letter(2, "a"), PERIODIC, 12, 6, near.repeats("a"), ("aa_star", {})),
+    Case("aaaa_star", "(aaaa)* over a", p.repeated_letter(4, "a"), PERIODIC, 12, 3, near.repeats("a"),
          ("aaaa_star", {})),
-    Case("even_as", "(aa)* over a, b", p.repeated_letter(2), PERIODIC, 12, 6, near.repeated_patterns("a")),
-    Case("abab_star", "(abab)*", p.abab(), PERIODIC, 12, 3, near.repeated_patterns("ab", "ba"), ("abab_star", {})),
+    Case("even_as", "(aa)* over a, b", p.repeated_letter(2), PERIODIC, 12, 6, near.repeats("a")),
+    Case("abab_star", "(abab)*", p.abab(), PERIODIC, 12, 3, near.repeats("ab", "ba"), ("abab_star", {})),
     Case("blocks_abcde", "aa*bb*cc*dd*ee*", p.blocks(), EMPTY, 6, 6, near.parts("abcde", "abced", "bacde", "abcd"),
          ("blocks_abcde", {})),
     Case("abd_bc", "{a,b}*d{b,c}*", p.around_d(), EMPTY, 7, 769,
-         near.strings_of_functions(near.separated_blocks("d", ("ab", "bc"), ("b", "b"), ("ba", "ca")), near.repeated_patterns("ab")), ("abd_bc", {})),
+         near.combine(near.blocks("d", ("ab", "bc"), ("b", "b"), ("ba", "ca")), near.repeats("ab")), ("abd_bc", {})),
     Case("contains_ab", "S*abS* over a, b", p.contains_ab(), EMPTY, 12, 8100, _NO_AB,
          ("regular", {"regex": "(a|b)*ab(a|b)*"})),
     Case("contains_ab_3", "S*abS* over a, b, c", p.contains_ab("abc"), LOCAL, 8, 5661,
-         near.strings_of_functions(_NO_AB, near.repeated_patterns("acb")), ("regular", {"regex": "(a|b|c)*ab(a|b|c)*"})),
+         near.combine(_NO_AB, near.repeats("acb")), ("regular", {"regex": "(a|b|c)*ab(a|b|c)*"})),
     Case("subsequence_ab", "S*aS*bS* over a, b, c", p.subsequence_ab("abc"), EMPTY, 8, 7537,
-         near.strings_of_functions(near.parts("ba", "bca", "b"), near.distant_parts(("a", "c", "b"), ("b", "c", "a"))),
+         near.combine(near.parts("ba", "bca", "b"), near.far_parts(("a", "c", "b"), ("b", "c", "a"))),
          ("regular", {"regex": "(a|b|c)*a(a|b|c)*b(a|b|c)*"})),
 ]  # fmt: skip
 
 _RETRIEVING = [
     Case("most_frequent", "the letter that occurs most often", p.most_frequent("abc"), EMPTY, 8, 7260,
-         near.strings_of_functions(near.parts("abc", "cba"), near.repeated_patterns("abc", "aabb")), ("letter_majority", {"letters": 3})),
+         near.combine(near.parts("abc", "cba"), near.repeats("abc", "aabb")), ("letter_majority", {"letters": 3})),
     Case("unique_right_2", "the letter after another occurrence of the last one, over a, b", p.unique_right("ab"),
-         LOCAL, 10, 3696, near.strings_of_functions(near.parts("ab", "ba"), near.distant_parts(("ab", "b", "a"), ("a", "b", "a")))),
+         LOCAL, 10, 3696, near.combine(near.parts("ab", "ba"), near.far_parts(("ab", "b", "a"), ("a", "b", "a")))),
     Case("ur", "the letter after the only other occurrence of the last one", p.unique_right("abc", p.SEP),
          LOCAL, 6, 3255, _RETRIEVAL, ("ur", {"symbols": 3})),
     Case("ul", "the letter before the only other occurrence of the last one", p.unique_left("abc", p.SEP),

@@ -130,7 +130,8 @@ def _refuse_entries(folder: Path, content: Mapping[str, Any]) -> None:
         if content.get(name) is not None:
             stated = content[name].get("quant_method") if isinstance(content[name], dict) else content[name]
             raise PretrainedError(
-                f"the weights of {folder} are quantized ({name}: {quoted_value(stated)}); open the model in float32, float16 "
+                f"the weights of {folder} are quantized ({name}: {quoted_value(stated)}); "
+                "open the model in float32, float16 "
                 "or bfloat16"
             )
     if content.get("transformers_weights") is not None:
@@ -189,7 +190,8 @@ def _refuse_sizes(
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= LARGEST_SIZE:
                 raise PretrainedError(
-                    f"{folder / CONFIG} has {key} = {quoted_value(value)}; it takes a whole number from 1 to {LARGEST_SIZE:,}"
+                    f"{folder / CONFIG} has {key} = {quoted_value(value)}; "
+                    f"it takes a whole number from 1 to {LARGEST_SIZE:,}"
                 )
     layers, embedding = layers_of(family, headers), embedding_of(family, headers)
     if layers == 0 or embedding is None or len(embedding.shape) != 2:
@@ -288,7 +290,8 @@ def read_headers(folder: Path) -> dict[str, Header]:
                     raise PretrainedError(f"{path} holds {quoted_value(tensor)}, and so does another file of {folder}")
                 if header.dtype not in FLOATS | WHOLE:
                     raise PretrainedError(
-                        f"the weights {path} hold {quoted_value(tensor)} as {header.dtype}; {', '.join(sorted(FLOATS))} are "
+                        f"the weights {path} hold {quoted_value(tensor)} as {header.dtype}; "
+                        f"{', '.join(sorted(FLOATS))} are "
                         "read"
                     )
                 headers[tensor] = header

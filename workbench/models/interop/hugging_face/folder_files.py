@@ -59,7 +59,8 @@ def weight_files(folder: Path) -> tuple[str, ...]:
     for name in (shards := sorted({value if isinstance(value, str) else "" for value in named.values()})):
         if Path(name).name != name or not name.endswith(".safetensors") or "\0" in name:
             raise PretrainedError(
-                f"{folder / INDEX} names {quoted_value(name)} as a file of weights; only safetensors files in the folder "
+                f"{folder / INDEX} names {quoted_value(name)} as a file of weights; "
+                "only safetensors files in the folder "
                 "itself are read"
             )
         plain_file(folder, name, MOST_WEIGHTS)

@@ -159,7 +159,8 @@ def _problems(
 
 
 def hooks_without_effect(model: HookedModel, tokens: Tensor, names: Sequence[str]) -> list[str]:
-    """Return the hooks whose edits change no logit. It works like :func:`changes_logits`, with many hooks in each forward pass.
+    """Return the hooks whose edits change no logit. It works like :func:`changes_logits`, with many
+    hooks in each forward pass.
 
     A deep model has thousands of hooks. The batch contains copies of one sequence. The first copy is not edited, and
     each other copy is edited at one hook. Rows of a pass differ only by rounding, which in 32 bits or more is far below
