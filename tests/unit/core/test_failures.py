@@ -184,7 +184,7 @@ LOGS = {"log_failure", "of"}
 """``Failure.of`` logs as well."""
 ELSEWHERE = {
     "workbench/core/failures.py:isolate_errors": "the rule itself",
-    "workbench/core/errors.py:shown": "a value that cannot be written is named by its class",
+    "workbench/core/errors.py:quoted_value": "a value that cannot be written is named by its class",
     "workbench/jobs/cluster.py:_outcome": "handed to _raised, which makes a Failure of it",
     "workbench/jobs/cluster_workers.py:make": "raised below, in the thread of the caller",
     "workbench/dashboard/server/error_log.py:log": "logs it",

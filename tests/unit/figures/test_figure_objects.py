@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from workbench import figures
-from workbench.figures import register_public
+from workbench.figures import offered
 from workbench.figures.arguments import SHARED, with_arguments
 from workbench.figures.look import LIGHT, Look
 from workbench.figures.registry import Figure, figure, lines
@@ -24,8 +24,8 @@ ROWS = pd.DataFrame({"step": [1, 2], "value": [3.0, 4.0]})
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """An empty register."""
-    monkeypatch.setattr(register_public, "OFFERED", {})
-    return register_public.OFFERED
+    monkeypatch.setattr(offered, "OFFERED", {})
+    return offered.OFFERED
 
 
 def rows_at(frame: Frame, *, step: int, least: float = 0.0) -> Frame:
@@ -40,7 +40,7 @@ def test_a_figure_draws_the_rows_that_its_data_are(registered: dict[str, Any]) -
         return data.rows(), len(frame), colour, look
 
     assert registered == {"values": values}
-    assert {"values": values} == register_public.OFFERED
+    assert {"values": values} == offered.OFFERED
     assert values(ROWS, step=2, colour="red", theme="dark") == ([{"step": 2, "value": 4.0}], 2, "red", Look("dark", 11))
     assert values.data(ROWS, step=2).to_dict("records") == [{"step": 2, "value": 4.0}]
     assert isinstance(values.data(Frame.of(ROWS), step=2), Frame)
