@@ -197,7 +197,7 @@ class Diagnosis(MeasurementWithoutBatches):
     law: TestSet = "matched"
     resamples: Count = 1000
 
-    def unmeasured_reason(self, grid: Grid) -> str:
+    def unmeasured(self, grid: Grid) -> str:
         return within_training(grid, self.name, "says why a model fails past its training length")
 
     def finish(self, study: Study) -> list[Row]:

@@ -330,7 +330,7 @@ class Measurement(BaseModel):
             deepens=self.deepens,
         )
 
-    def unmeasured_reason(self, grid: Grid) -> str:
+    def unmeasured(self, grid: Grid) -> str:
         """Return why the measurement cannot measure a length that the caller named; "" if it can measure all of
         them.
         """

@@ -89,10 +89,10 @@ def test_the_colour_of_a_cell_is_that_of_its_value() -> None:
 def test_a_notebook_shows_the_title_and_a_page_does_not(figures: dict[str, TitledFigure]) -> None:
     figure = figures["lines"]
     assert figure.layout.title.text is None
-    titled = figure.add_titles()
+    titled = figure.titled()
     assert titled.layout.title.text.startswith("<b>Accuracy</b>")
     assert titled.layout.yaxis.title.text == "Accuracy"
-    assert figures["bars"].add_titles().layout.yaxis.title.text is None, "names of interventions say what they are"
+    assert figures["bars"].titled().layout.yaxis.title.text is None, "names of interventions say what they are"
 
 
 @pytest.mark.parametrize("name", ["figure", "figure.jpeg", "figure.svg.bak"])
