@@ -282,7 +282,7 @@ def test_no_member_is_begun_after_so_many_minutes(
     monkeypatch.setattr(command, "make_executor", lambda name, workers: executor)
     monkeypatch.setattr(command, "time", SimpleNamespace(time=lambda: 100.0, monotonic=lambda: 0.0))
     command.run([Member("offset", 0)], tmp_path, None, minutes)
-    assert jobs == [(command.tried, {"until": until})]
+    assert jobs == [(command.diagnose_member, {"until": until})]
 
 
 @pytest.mark.parametrize(
