@@ -24,8 +24,8 @@ STORED = Path(__file__).parent / "challenge"
 SPLITS = {"public": (1, None), "tuning": (2, None)}
 """Name of a split -> its seed and number of models; None = one of each kind."""
 ABOUT = {
-    DIAGNOSIS: "`lengthlens diagnose` with its default settings. Its rules are fixed, so it does not use the tuning "
-    "split",
+    DIAGNOSIS: "`lengthlens diagnose` with its default settings. It does not use the tuning split: its rules were "
+    "written with the first half of the diagnosis bench",
     RANDOM: "labels of the tuning split, drawn at random",
     **{name: tool.about for name, tool in TOOLS.items()},
 }

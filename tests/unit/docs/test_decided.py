@@ -73,12 +73,22 @@ def test_the_sentences_give_the_values_of_the_table(cell: str, step: int, label:
     assert re.search(rf"{found.value:.2f},? \[{found.low:.2f}, {found.high:.2f}\]", TEXT)
 
 
+def test_what_the_page_states_of_other_steps() -> None:
+    """The limits of the two headlines: the schedule, the overlap of two intervals, and depth 3."""
+    rotary, none = at("abd_bc-rotary", 150), at("abd_bc-none", 150)
+    assert f"{at('abd_bc-rotary', 400).value:.2f} at step 400" in TEXT
+    assert rotary.low < none.high, "the two intervals overlap"
+    constant = {at("abd_bc-rotary", step, "constant").label for step in FORK_STEPS}
+    assert constant == {"undecided"}
+    assert [at("bounded_dyck_3-none", step).label for step in FORK_STEPS] == ["undecided"] * 3 + ["decided"]
+
+
 def test_three_cells_are_too_uniform() -> None:
     every = {cell.name: at(cell.name, 150) for cell in CELLS}
     uniform = {name: found.spread for name, found in every.items() if found.label == "too uniform"}
     assert set(uniform) == {"flip_flop-rotary", "even_pairs-none", "bounded_dyck_2-learned"}
     assert {found.label for cell in uniform for found in map(at, [cell] * 4, FORK_STEPS)} == {"too uniform"}
-    assert f"standard deviation of {min(uniform.values()):.2f} to {max(uniform.values()):.2f}" in TEXT
+    assert f"standard deviation of {min(uniform.values()):.3f} to {max(uniform.values()):.3f}" in TEXT
 
 
 @pytest.mark.parametrize("name", ["abd_bc-rotary-32", "abd_bc-rotary-challenge"])
@@ -118,6 +128,12 @@ def test_what_long_sequences_change_and_where() -> None:
     for cell in rescued:
         by_step = {change.step: change.value for change in SWITCHES[cell, RESCUE]}
         assert by_step[400] < by_step[100]
+    even_pairs = [
+        row["reach"]
+        for row in read_rows(*SWITCH_FILE)
+        if (row["cell"], row["direction"], row["kind"]) == ("even_pairs-none", RESCUE, "parent")
+    ]
+    assert f"a mean reach of {sum(even_pairs) / len(even_pairs):.2f}" in TEXT
     flip_flop = SWITCHES["flip_flop-rotary", RESCUE]
     assert all(change.low > 0 for change in flip_flop)
     low, high = (f"{f(change.value for change in flip_flop):.2f}" for f in (min, max))
@@ -143,7 +159,10 @@ def test_the_claims_have_the_values_of_the_page() -> None:
     assert f"higher by {value} [{low}, {high}] (claim DF05)" in TEXT
     assert stored["DF04"]["verdict"] == "undecided"
     rows = {row["item"]: row for row in stored["DF04"]["reduced"]}
-    for name, words in (("bounded_dyck_2-none", "Their difference is"), ("abd_bc-none", "without positions it is")):
+    for name, words in (
+        ("bounded_dyck_2-none", "Their difference in determinacy is"),
+        ("abd_bc-none", "without positions it is"),
+    ):
         row = rows[name]
         assert f"{words} {row['value']:.2f} [{row['low']:.2f}, {row['high']:.2f}]" in TEXT
     assert f"only {rows['bounded_dyck_2-none']['entered']} seeds solve" in TEXT

@@ -117,8 +117,8 @@ Write one line per model:
 {EXAMPLE}
 ```
 
-- `cause` is one of {_codes(CAUSES)}. The answer `none` means that the model does not fail. A method that cannot decide
-  also answers `none`. That answer is wrong if the model has a flaw.
+- `cause` is one of {_codes(CAUSES)}. The answer `none` means that the model does not fail, or that the method
+  cannot decide. It is wrong if the model has a flaw.
 - `location` is one of {_codes(LOCATIONS)}. [Why models fail](diagnosis.md#causes-and-locations) explains causes and
   locations.
 - `intervention` is the name of an intervention, or two names joined by `and`. [Why models fail](diagnosis.md) explains
@@ -141,14 +141,14 @@ kind of flaw resemble each other.
 
 - The folder contains weights, tasks, N and n. It does not contain causes, locations, or the seed. Models are in random
   order.
-- The truth file lies next to the folder. The folder contains only its SHA-256 hash, which shows later that nobody
-  changed the truth.
+- The truth file lies next to the folder. The folder contains only its SHA-256 hash. Whoever got this folder first
+  can check later that the truth was not changed.
 - Whoever knows the seed can make the truth again. The seed of this public split is {truth.seed}, so its truth is no
   secret. Use the public split to develop and compare methods. To test a method of somebody else, choose a long random
   seed and keep the truth file to yourself.
-- Weights are public, and most models are built by hand. Their residual stream is rotated at random, so no single weight
-  shows the flaw. Somebody who knows our source code can still find traces of a flaw in the weights. A task can narrow
-  down the kind of flaw, for example if its sequences contain decoys.
+- Weights are public, and most models are built by hand. Their residual stream is rotated at random, so that
+  single weights do not show the flaw at first sight. Somebody who knows our source code can still find traces of a
+  flaw in the weights. A task can narrow down the kind of flaw, for example if its sequences contain decoys.
 - The kinds of flaws are those of our own bench. We wrote the rules of the diagnosis with the first half of this bench.
   This favors our entry.
 - Each kind of flaw occurs once in the public split and once in the split from which our baselines learn. This favors
@@ -166,7 +166,8 @@ def _board(truth: Truth, entries: list[Entry]) -> str:
         "## Leaderboard",
         "",
         f"The public split has {len(truth.models)} models: {len(truth.models) - healthy} with a planted flaw, and "
-        f"{healthy} without one. Each cell contains the right answers, the share, and its interval.",
+        f"{healthy} without one. Each cell contains the number of right answers, the share, and "
+        "its interval. " + _constant_answers(truth),
         "",
         "| entry | cause | location | intervention | forward passes per model: mean (most) |",
         "|---|---|---|---|---|",
@@ -191,6 +192,17 @@ def _board(truth: Truth, entries: list[Entry]) -> str:
     return "\n".join([*lines, ""])
 
 
+def _constant_answers(truth: Truth) -> str:
+    """How many models a method would get right that always names the same cause."""
+    common, most = Counter(model.causes[0] for model in truth.models).most_common(1)[0]
+    none = sum(model.causes == ("none",) for model in truth.models)
+    count = len(truth.models)
+    return (
+        f"For comparison: the constant answer `{common}` would name the cause of {most} of {count} models, and `none` "
+        f"of {none}."
+    )
+
+
 def _difference(first: Entry, second: Entry, part: str) -> str:
     value, low, high = paired_difference(first.scores, second.scores, part)
     return f"{value:+.2f} [{low:+.2f}, {high:+.2f}]"
@@ -212,11 +224,12 @@ def _entries(entries: list[Entry]) -> str:
         f"Every entry may make {BUDGET:,} forward passes per model. The pass of one sequence counts as 1. A baseline "
         "uses at most 256 sequences of each length.",
         "",
-        "A baseline does not know what its numbers mean. It learns this from a *tuning split*: as many "
-        "other models, made with another seed, whose truth is known. Its answer for a model is the most frequent "
-        "label of the most similar models of the tuning split. The number of similar models is 1, 3, 5 or 7, and it is "
-        "chosen for each part on the tuning split. A baseline therefore shows how much about the cause is visible with "
-        "one tool. A researcher who uses this tool may find more or less.",
+        "A tool gives numbers, not causes. A baseline learns which numbers belong to which cause from a *tuning "
+        "split*: as many other models, made with another seed, whose truth is known. Its answer for a model is the most frequent "
+        "label of the most similar models of the tuning split. Similar models have similar numbers. "
+        "The number of similar models is 1, 3, 5 or 7, and it is "
+        "chosen for each part on the tuning split. A baseline therefore shows how much one tool and "
+        "so many examples reveal about the cause. A researcher who uses this tool may find more or less.",
         "",
         "To add an entry, put its answers into `docs/challenge/answers`, and add its name to "
         "`docs/challenge/entries.json`. `python -m docs.challenge_page` prints this page. `make challenge` makes both "
