@@ -225,8 +225,8 @@ def _entries(entries: list[Entry]) -> str:
         "uses at most 256 sequences of each length.",
         "",
         "A tool gives numbers, not causes. A baseline learns which numbers belong to which cause from a *tuning "
-        "split*: as many other models, made with another seed, whose truth is known. Its answer for a model is the most frequent "
-        "label of the most similar models of the tuning split. Similar models have similar numbers. "
+        "split*: as many other models, made with another seed, whose truth is known. Its answer for a model is the "
+        "most frequent label of the most similar models of the tuning split. Similar models have similar numbers. "
         "The number of similar models is 1, 3, 5 or 7, and it is "
         "chosen for each part on the tuning split. A baseline therefore shows how much one tool and "
         "so many examples reveal about the cause. A researcher who uses this tool may find more or less.",
