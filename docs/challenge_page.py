@@ -16,7 +16,7 @@ from workbench.diagnosis.challenge.challenge_folder import FILE, open_challenge
 from workbench.diagnosis.challenge.evidence import TOOLS
 from workbench.diagnosis.challenge.leaderboard import ANSWERS, ENTRIES, TRUTH, page, stored_entries
 from workbench.diagnosis.challenge.make_challenge import make_challenge
-from workbench.diagnosis.challenge.methods import DIAGNOSIS, METHODS, RANDOM, answer_challenge
+from workbench.diagnosis.challenge.methods import DIAGNOSIS_METHOD, METHODS, RANDOM, answer_challenge
 from workbench.diagnosis.challenge.truth import read_truth
 from workbench.storage.atomic import write_named
 
@@ -24,8 +24,8 @@ STORED = Path(__file__).parent / "challenge"
 SPLITS = {"public": (1, None), "tuning": (2, None)}
 """Name of a split -> its seed and number of models; None = one of each kind."""
 ABOUT = {
-    DIAGNOSIS: "`lengthlens diagnose` with its default settings. It does not use the tuning split: its rules were "
-    "written with the first half of the diagnosis bench",
+    DIAGNOSIS_METHOD: "`lengthlens diagnose` with its default settings. It does not use the tuning split: its "
+    "rules were written with the first half of the diagnosis bench",
     RANDOM: "labels of the tuning split, drawn at random",
     **{name: tool.about for name, tool in TOOLS.items()},
 }

@@ -17,11 +17,11 @@ from workbench.table import Table
 EXAMPLE = ROOT / "examples" / "lengthlens-plugin"
 ROAD = """
 import sys
-from workbench.cli.errors import guarded
+from workbench.cli.errors import exit_status
 from workbench.cli.main import app
 for line in sys.argv[1:]:
     sys.argv = ["lengthlens", *line.split()]
-    if status := guarded(app):
+    if status := exit_status(app):
         sys.exit(f"{line} left with {status}")
 """
 

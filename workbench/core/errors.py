@@ -26,7 +26,7 @@ def quoted_value(value: object) -> str:
 
     Example:
 
-        >>> shown("positions"), quoted_value([[[[[1]]]]])
+        >>> quoted_value("positions"), quoted_value([[[[[1]]]]])
         ("'positions'", '[[[[[...]]]]]')
     """
     try:
@@ -40,7 +40,7 @@ def join_names(names: Iterable[str], separator: str = " ") -> str:
 
     Example:
 
-        >>> listed(["a", "b"], ", "), join_names(["ab"] * 500)[-22:]
+        >>> join_names(["a", "b"], ", "), join_names(["ab"] * 500)[-22:]
         ('a, b', 'ab ab ... (500 in all)')
     """
     every = list(names)

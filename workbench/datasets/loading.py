@@ -11,6 +11,7 @@ from workbench.datasets.dataset import Dataset, DatasetError
 from workbench.datasets.known_datasets import find_dataset
 from workbench.storage import bounded
 from workbench.storage.atomic import make_folder, replacing_folder
+from workbench.storage.below import write_new
 from workbench.storage.bounded import read_bytes
 from workbench.storage.seal import check_seal
 
@@ -96,6 +97,6 @@ def write_dataset(name: str, folder: str | Path) -> Path:
     text, data = dataset_card(name), dataset_bytes(dataset)
     make_folder(to.parent)
     with replacing_folder(to.parent, to.name) as new:
-        (new / dataset.file).write_bytes(data)
-        (new / CARD).write_text(text, encoding="utf-8")
+        write_new(new, dataset.file, data)
+        write_new(new, CARD, text.encode())
     return to

@@ -190,12 +190,12 @@ def test_command_lines_are_refused_before_torch_is_loaded(tmp_path: Path) -> Non
     """In a process of its own: what is loaded counts, not what time it takes."""
     script = """
 import sys
-from workbench.cli.errors import guarded
+from workbench.cli.errors import exit_status
 from workbench.cli.main import app
 for line in sys.stdin.read().splitlines():
     sys.argv = ["lengthlens", *line.split()]
     try:
-        code = guarded(app)
+        code = exit_status(app)
     except SystemExit as left:
         code = left.code
     print(code, "torch" in sys.modules)

@@ -12,6 +12,7 @@ import pytest
 from tests.support.places import GALLERY, ROOT
 from workbench.cli.run_config import build
 from workbench.cli.train_request import TrainRequest
+from workbench.diagnosis.challenge.make_challenge import make_challenge
 from workbench.training.trainer import Trainer
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -52,6 +53,8 @@ def test_the_blocks_of_a_page_run(page: Path, beside_runs: Path) -> None:
         options = {"architecture": "ssm", "gates": "signed", "steps": 1, "layers": 1, "d_model": 8, "lengths": "1-8"}
         folder = beside_runs / "checkpoints" / "other_machines" / "parity-signed"
         Trainer(build(TrainRequest("parity", options)), folder).run()
+    if page.name == "challenge.md":
+        make_challenge(1, beside_runs / "my_challenge", beside_runs / "truth.json", models=1)
     names: dict[str, Any] = {"__name__": page.stem}
     for line, block in blocks(page):
         exec(compile("\n" * line + block, str(page), "exec", dont_inherit=True), names)

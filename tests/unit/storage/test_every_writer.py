@@ -27,7 +27,7 @@ EXEMPT = {
     "workbench/cli/commands/eval.py:rows_measured_now tempfile.TemporaryDirectory": PRIVATE,
     "workbench/claims/trained/training_runs.py:train_and_measure tempfile.TemporaryDirectory": PRIVATE,
     "workbench/claims/trained/in_text/text_losses.py:trained_otherwise tempfile.TemporaryDirectory": PRIVATE,
-    "workbench/dashboard/server/chromium.py:printed tempfile.TemporaryDirectory": PRIVATE,
+    "workbench/dashboard/server/chromium.py:print_pdf tempfile.TemporaryDirectory": PRIVATE,
     "workbench/models/interop/hugging_face/opening.py:open_tokenizer tempfile.TemporaryDirectory": PRIVATE,
     "workbench/models/interop/hugging_face/opening.py:open_tokenizer shutil.copyfile": PRIVATE,
     "workbench/models/interop/hugging_face/opening.py:open_tokenizer .write_text": PRIVATE,
@@ -40,9 +40,12 @@ EXEMPT = {
 }
 """Places outside ``workbench/storage`` that may write or remove by themselves, each with the reason."""
 NAMED_BY_THE_USER = {
-    "workbench/cli/commands/gallery.py:copied": "--to names the folder",
+    "workbench/cli/commands/gallery.py:copy_gallery": "--to names the folder",
     "workbench/cli/commands/rename.py:rename": "the user names both folders",
     "workbench/cli/commands/rm.py:remove_runs": "the user names the run",
+    "workbench/cli/exporting/gallery_cards.py:write_gallery": "--to names the folder",
+    "workbench/datasets/loading.py:write_dataset": "the user names the folder",
+    "workbench/diagnosis/challenge/make_challenge.py:make_challenge": "--out names the folder",
     "workbench/cli/exporting/hub_folder.py:export_to_hub": "--to names the folder",
     "workbench/cli/exporting/wandb_offline.py:export_to_wandb": "--wandb-offline names the folder",
     "workbench/runs/adoption/rows_only.py:write_rows_only": "the caller names the folder",

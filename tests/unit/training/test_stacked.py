@@ -193,7 +193,7 @@ PADDED = stacked_batches.pad_and_stack
         (loop, "clip_factors", one_norm),
         (loop, "OPTIMIZATION", ("steps", "learning_rate")),
         (loop, "OPTIMIZATION", ("steps", "weight_decay")),
-        (stacked_batches, "padded", all_supervised),
+        (stacked_batches, "pad_and_stack", all_supervised),
     ],
     ids=["one norm", "one decay", "one rate", "padding supervised"],
 )

@@ -9,6 +9,7 @@ from workbench.cli.exporting.hub_folder import FRONT, export_to_hub
 from workbench.runs.run import Run, find_runs
 from workbench.runs.shipped_gallery import gallery
 from workbench.storage.atomic import make_folder, replacing_folder
+from workbench.storage.below import write_new
 
 LICENCE_LINE = "license: mit\n"
 
@@ -27,7 +28,7 @@ def write_gallery(to: Path) -> int:
     with replacing_folder(place.parent, place.name) as folder:
         for run in runs:
             export_to_hub(run, folder / run.name)
-        (folder / "README.md").write_text(gallery_card(runs), encoding="utf-8")
+        write_new(folder, "README.md", gallery_card(runs).encode())
     return len(runs)
 
 

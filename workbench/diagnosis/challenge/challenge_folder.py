@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from workbench.tasks.base import Batch, Task
 
 FILE = "challenge.json"
-CONFIG = "config.json"
-WEIGHTS = "model.safetensors"
+MODEL_CONFIG = "config.json"
+MODEL_WEIGHTS = "model.safetensors"
 VERSION = 1
 
 
@@ -105,8 +105,8 @@ class ChallengeModel:
         from workbench.runs.weights import load_model
 
         try:
-            config = json.loads(read_bytes(self.folder / CONFIG, bounded.RUN_JSON))
-            if sha256_of_file(self.folder / WEIGHTS) != self.entry.sha256:
+            config = json.loads(read_bytes(self.folder / MODEL_CONFIG, bounded.RUN_JSON))
+            if sha256_of_file(self.folder / MODEL_WEIGHTS) != self.entry.sha256:
                 raise ChallengeError(f"the weights in {self.folder} have changed; {AGAIN}")
             cfg = make_config(config)
         except (OSError, UnreadableError) as error:
@@ -114,8 +114,8 @@ class ChallengeModel:
         except (TypeError, ValueError) as error:
             if isinstance(error, ChallengeError):
                 raise
-            raise ChallengeError(f"{self.folder / CONFIG} describes no model; {AGAIN}") from None
-        return load_model(self.folder / WEIGHTS, cfg, self.folder / CONFIG)
+            raise ChallengeError(f"{self.folder / MODEL_CONFIG} describes no model; {AGAIN}") from None
+        return load_model(self.folder / MODEL_WEIGHTS, cfg, self.folder / MODEL_CONFIG)
 
     def draw(self, length: int, count: int, word: str = "sequences") -> Batch:
         """Return sequences of a length with their correct answers; the same arguments give the same sequences."""

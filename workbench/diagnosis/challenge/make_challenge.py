@@ -18,7 +18,14 @@ from workbench.diagnosis.bench.members import JUDGED, PER_KIND, Member, Planted,
 from workbench.diagnosis.bench.memory_models import MemoryNumbers
 from workbench.diagnosis.bench.plants import KINDS, Kind
 from workbench.diagnosis.bench.trained_models import TrainedNumbers
-from workbench.diagnosis.challenge.challenge_folder import CONFIG, FILE, VERSION, WEIGHTS, ChallengeFile, ModelEntry
+from workbench.diagnosis.challenge.challenge_folder import (
+    FILE,
+    MODEL_CONFIG,
+    MODEL_WEIGHTS,
+    VERSION,
+    ChallengeFile,
+    ModelEntry,
+)
 from workbench.diagnosis.challenge.errors import ChallengeError
 from workbench.diagnosis.challenge.rotated_model import rotate
 from workbench.diagnosis.challenge.truth import NONE, Effect, ModelTruth, Truth, write_truth
@@ -32,6 +39,7 @@ from workbench.models.base.hooked import Hooked
 from workbench.models.base.protocol import HookedModel
 from workbench.models.transformer.model import HookedTransformer
 from workbench.storage.atomic import make_folder, replacing_folder
+from workbench.storage.below import write_new
 from workbench.tasks.base import Batch
 from workbench.tasks.random_generator import generator
 
@@ -90,7 +98,7 @@ def make_challenge(
         data = write_truth(truth_file, truth)
         digest = hashlib.sha256(data).hexdigest()
         listed = ChallengeFile(challenge=VERSION, truth_sha256=digest, models=tuple(entries))
-        (new / FILE).write_text(listed.model_dump_json(indent=1) + "\n")
+        write_new(new, FILE, (listed.model_dump_json(indent=1) + "\n").encode())
     return truth
 
 
@@ -126,11 +134,12 @@ def public_model(member: Member, plant: Planted) -> Hooked:
 
 
 def _write_model(folder: Path, name: str, member: Member, plant: Planted, model: Hooked) -> ModelEntry:
-    place = folder / name
-    place.mkdir()
-    (place / CONFIG).write_text(json.dumps(model.cfg.model_dump(mode="json"), indent=1) + "\n")
+    make_folder(folder, name)
+    write_new(
+        folder, f"{name}/{MODEL_CONFIG}", (json.dumps(model.cfg.model_dump(mode="json"), indent=1) + "\n").encode()
+    )
     weights = save({key: value.detach().contiguous() for key, value in model.state_dict().items()})
-    (place / WEIGHTS).write_bytes(weights)
+    write_new(folder, f"{name}/{MODEL_WEIGHTS}", weights)
     plan = member.plan
     return ModelEntry(
         name=name,

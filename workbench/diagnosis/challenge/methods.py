@@ -27,9 +27,9 @@ from workbench.diagnosis.measurement import Diagnosis
 from workbench.measure.measurement import Grid
 from workbench.measure.model_study import ModelStudy
 
-DIAGNOSIS = "diagnosis"
+DIAGNOSIS_METHOD = "diagnosis"
 RANDOM = "random"
-METHODS = (DIAGNOSIS, *TOOLS, RANDOM)
+METHODS = (DIAGNOSIS_METHOD, *TOOLS, RANDOM)
 """Names of the methods."""
 STRINGS = 512
 """Number of sequences of a diagnosis."""
@@ -73,7 +73,7 @@ def answer_challenge(
         ChallengeError: for a method that needs a tuning split, if there is none.
         BudgetSpent: if the method makes more forward passes.
     """
-    if method == DIAGNOSIS:
+    if method == DIAGNOSIS_METHOD:
         passes, answers = [], []
         for done, model in enumerate(challenge.models, start=1):
             answer, used = diagnosis_answer(model, budget)
@@ -119,7 +119,7 @@ def diagnosis_answer(entry: ChallengeModel, budget: int = BUDGET) -> tuple[Answe
     """Return the answer of the diagnosis for one model, and the forward passes that it used."""
     model = entry.load()
     grid = Grid(entry.trained, (entry.trained, entry.length), (entry.trained,), (entry.length,))
-    study = ModelStudy(model, entry.task, grid, STRINGS, seed_of("challenge", DIAGNOSIS, entry.name))
+    study = ModelStudy(model, entry.task, grid, STRINGS, seed_of("challenge", DIAGNOSIS_METHOD, entry.name))
     study.trained_ids = entry.trained_ids  # type: ignore[assignment]
     with counted_passes(model, budget) as passes:
         rows = Diagnosis(factors=(entry.length / entry.trained,)).finish(study)

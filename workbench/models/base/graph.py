@@ -88,7 +88,7 @@ class Connection:
     def from_name(cls, name: str) -> Connection:
         """The connection with that name.
 
-        >>> Connection.named("embedding -> MLP 0").receiver.kind
+        >>> Connection.from_name("embedding -> MLP 0").receiver.kind
         'MLP'
 
         Raises:

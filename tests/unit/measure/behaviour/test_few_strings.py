@@ -403,7 +403,7 @@ def few(length: int, distinct: int | None, n: int = 512, counted: bool = False, 
     ([few(8, 4)], [few(16, 5)], "4 distinct sequences at length 8"), ([few(16, 0)], [few(8, 1)], "0 distinct sequences at length 16"),
 ])  # fmt: skip
 def test_the_fewest_strings_of_the_longest_length_are_told(trained: list[Cell], outer: list[Cell], said: str) -> None:
-    board: Any = SimpleNamespace(trained=trained, outer=outer)
+    board: Any = SimpleNamespace(trained_cells=trained, outer=outer)
     for note in ("", "a note"):
         found = with_few(Verdict("scale-robust", 16, {}, note), board)
         assert found == Verdict("scale-robust", 16, {}, "; ".join(filter(None, (note, said))))

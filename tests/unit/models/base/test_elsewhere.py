@@ -44,7 +44,7 @@ def test_every_encoding_computes_elsewhere_as_here(
 
 def test_an_unplaced_tensor_would_be_found(monkeypatch: pytest.MonkeyPatch, other_device: str) -> None:
     def unplaced(self: Any, ids: torch.Tensor, d_head: int, dtype: torch.dtype) -> Any:
-        by = (ids[..., None] * torch.arange(d_head // 2))[:, :, None]
+        by = (ids[..., None] * torch.arange(d_head))[:, :, None]
         return by.cos().to(dtype), by.sin().to(dtype)
 
     monkeypatch.setattr(Rotary, "turn", unplaced)

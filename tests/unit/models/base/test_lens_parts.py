@@ -56,7 +56,7 @@ def test_nothing_stands_in_for_a_package_that_is_not_installed(monkeypatch: pyte
 
 
 def test_one_file_imports_transformer_lens() -> None:
-    """But for the conversion to it and the comparison with it."""
+    """But for the conversions to it and the comparison with it."""
     own = {
         str(file.relative_to(ROOT))
         for room in ("workbench", "circuits", "probes")
@@ -66,5 +66,12 @@ def test_one_file_imports_transformer_lens() -> None:
         or (isinstance(node, ast.Import) and any(a.name.split(".")[0] == "transformer_lens" for a in node.names))
     }
     assert own == {
-        f"workbench/models/{name}.py" for name in ("base/lens_parts", "interop/upstream_lens", "interop/conformance")
+        f"workbench/models/{name}.py"
+        for name in (
+            "base/lens_parts",
+            "interop/upstream_lens",
+            "interop/conformance",
+            "interop/bridge",
+            "interop/bridge_module",
+        )
     }
