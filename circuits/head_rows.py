@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workbench.measure.intervals import Bounds, Ends, discordant, equal_ends, interval, resampled_means, tango
+from workbench.measure.intervals import (
+    Bounds,
+    Ends,
+    all_the_same,
+    discordant,
+    equal_ends,
+    interval,
+    resampled_means,
+    tango,
+)
 from workbench.measure.rows import add_note, missing_row
 from workbench.table.schema import Row, row
 
@@ -42,7 +51,7 @@ def head_rows(
             rows.append(missing_row("undefined", why_none, **columns))
             continue
         ends = Ends(float(low[place, head]), float(high[place, head]))
-        if values.min() == values.max():
+        if all_the_same(values):
             ends = equal_ends(float(values[0]), len(values), (bounds or {}).get(quantity))
         value = float(values[0] if ends.note else values.mean())
         made = row(value=value, low=ends.low, high=ends.high, n=len(values), **add_note(columns, ends.note))

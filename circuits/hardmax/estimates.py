@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from circuits.hardmax.reduction import LengthRecord
-from workbench.measure.intervals import Bounds, equal_ends, interval, resampled_means
+from workbench.measure.intervals import Bounds, all_the_same, equal_ends, interval, resampled_means
 from workbench.models.transformer.tie_sets import Floats
 
 At = tuple[int, int]
@@ -75,7 +75,7 @@ class MeanEstimates:
         values = self.values(name, at)
         if not len(values):
             return None
-        if values.min() == values.max():
+        if all_the_same(values):
             # The exact value: a mean of equal numbers would only add rounding.
             same = float(values[0])
             ends = equal_ends(same, len(values), self._bounds(name))

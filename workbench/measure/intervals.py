@@ -25,6 +25,10 @@ from workbench.core.thresholds import LEVEL as LEVEL
 
 HALVINGS = 60
 """Number of bisection steps: from a width of 1 down to the last bits."""
+ROUNDING = 1e-12
+"""Values that differ by no more than this, relative to the largest or to 1, count as equal: their last bits depend on
+the processor.
+"""
 Array = NDArray[np.float64]
 Bounds = tuple[float, float]
 """Smallest and largest possible value."""
@@ -162,10 +166,19 @@ def mean_ends(values: ArrayLike, rng: np.random.Generator, resamples: int = 400,
         bounds: smallest and largest possible value; None = unknown.
     """
     x = np.asarray(values, dtype=np.float64)
-    if x.min() == x.max():
+    if all_the_same(x):
         return equal_ends(float(x[0]), len(x), bounds)
     low, high = interval(resampled_means(x, rng, resamples))
     return Ends(float(low), float(high))
+
+
+def all_the_same(values: Array) -> bool:
+    """Return whether values differ by no more than rounding; see :data:`ROUNDING`.
+
+    Args:
+        values: at least one number, none NaN.
+    """
+    return bool(np.ptp(values) <= ROUNDING * max(1.0, float(np.abs(values).max())))
 
 
 def equal_ends(value: float, n: int, bounds: Bounds | None) -> Ends:

@@ -73,7 +73,9 @@ def subject(name: str) -> TrialSubject:
 
 
 def sequences(name: str) -> int:
-    return {"diagnosis": 256, "behaviour": 16, "circuits.connections": 6}.get(name, 40 if "probes" in name else 8)
+    return {"diagnosis": 256, "behaviour": 16, "circuits.connections": 6, "probes.erasure": 120}.get(
+        name, 40 if "probes" in name else 8
+    )
 
 
 def test_every_measurement_is_tried_with_other_settings() -> None:

@@ -70,7 +70,9 @@ def challenge(
         _make(seed, out, truth or truth_beside(out), models)
         return
     if answers is None or folder is None:
-        raise UsageError(f"the action {action} needs a file and a folder; name both: answers.jsonl --challenge my_challenge")
+        raise UsageError(
+            f"the action {action} needs a file and a folder; name both: answers.jsonl --challenge my_challenge"
+        )
     if action == "answer":
         _answer(answers, folder, method, tuning)
         return
