@@ -175,7 +175,7 @@ def test_every_panel_exports_rows_figure_and_snippet(client: FlaskClient, panel:
     [
         ("/data/failure.csv?run=nothing", "there is no run 'nothing' here"),
         (f"/data/rainbow.csv?{LINK}", "there is no panel 'rainbow'; the panels are accuracy-training"),
-        (f"/data/failure.xls?{LINK}", "the exports are csv, parquet, md, tex, pdf, json and py"),
+        (f"/data/failure.xls?{LINK}", "the exports are csv, parquet, md, tex, pdf, gif, json and py"),
         ("/data/failure.csv?run=majority-learned-s0", "No rows of behaviour"),
     ],
 )
