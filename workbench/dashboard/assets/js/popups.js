@@ -45,7 +45,9 @@
     hide();
     const panel = button.dataset.menu;
     const pins = window.lens.pinItems(panel);
-    const groups = Object.entries(pins.length ? { "This page": pins, ...MENU } : MENU).map(([name, items]) => made("div", { role: "group", "aria-label": name },
+    const { Data, ...others } = MENU;
+    const offered = pins.length ? { Data, "This page": pins, ...others } : MENU;
+    const groups = Object.entries(offered).map(([name, items]) => made("div", { role: "group", "aria-label": name },
       made("p", { "aria-hidden": "true" }, name),
       ...items.map(([action, text, key]) => made("button",
         { type: "button", role: "menuitem", tabindex: "-1", "data-action": action, "data-panel": panel },
