@@ -10,7 +10,7 @@ import pytest
 from tests.support.places import ROOT
 from tests.support.scripts import script
 from workbench.claims.determinacy.cells import CELLS, CONSTANT, FORK_STEPS, MORE_CELLS, cell_named
-from workbench.claims.determinacy.families import determinacy_at
+from workbench.claims.determinacy.families import determinacy_at, determinacy_by_step
 from workbench.claims.determinacy.forecast_rows import first_step_forecasts, forecasts_by_cell
 from workbench.claims.determinacy.statistics import Determinacy
 from workbench.claims.determinacy.stored_rows import read_rows
@@ -98,6 +98,23 @@ def test_the_result_holds_beside_the_cells_of_the_claims(name: str) -> None:
     assert found is not None
     assert found.label == "decided"
     assert f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]" in TEXT
+
+
+def test_state_space_models_all_reach_far() -> None:
+    reach = {
+        name: [
+            row["reach"]
+            for row in TABLE.rows
+            if (row["cell"], row["schedule"], row["step"]) == (f"bounded_dyck_2-{name}", "cosine", 0)
+        ]
+        for name in ("ssm", "none")
+    }
+    ssm, none = reach["ssm"], reach["none"]
+    assert f"mean reach of the {len(ssm)} parents is {sum(ssm) / len(ssm):.2f}" in TEXT
+    assert f"each reaches at least {min(ssm):.2f}" in TEXT
+    assert f"have a mean of {sum(none) / len(none):.2f} there" in TEXT
+    cell = next(cell for cell in MORE_CELLS if cell.architecture == "ssm")
+    assert {found.label for found in determinacy_by_step(TABLE.rows, cell).values()} == {"too uniform"}
 
 
 SWITCHES = {
