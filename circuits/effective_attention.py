@@ -36,18 +36,18 @@ NO_WEIGHT = "all weights of this channel are 0"
 QUANTITIES = (
     Quantity(
         "scan_support",
-        "Effective number of inputs that a state-space channel reads at a query: exp of the entropy of its "
-        "absolute effective weights. It is a geometric mean over queries, from 1 for one input to K for all "
-        "equally.",
+        "Effective number of inputs that a state-space channel reads at a query: exp of the entropy of its absolute "
+        "effective weights. The value is a geometric mean over queries. It ranges from 1 for one input to K for equal "
+        "weights on all inputs.",
         "keys",
         1.0,
         formula="exp ⟨H(w)⟩",
-        where="w_{j}: absolute effective weights, of sum 1, H: entropy",
+        where="w_{j}: absolute effective weights, which sum to 1, H: entropy",
     ),
     Quantity(
         "scan_peak_support",
-        "One divided by the largest absolute weight of a query: a lower bound for the effective number of "
-        "inputs. It is a geometric mean over queries.",
+        "One divided by the largest absolute weight of a query: geometric mean over queries. It is a lower bound for "
+        "the effective number of inputs.",
         "keys",
         1.0,
         formula="exp ⟨log(1 / w_{(1)})⟩",
@@ -55,8 +55,8 @@ QUANTITIES = (
     ),
     Quantity(
         "scan_locality",
-        "Smallest lag within which a query has the share 1 - epsilon of its absolute weights: mean over "
-        "queries. Small values mean that the channel looks only at recent tokens.",
+        "Smallest lag within which the share 1 - epsilon of a query's absolute weights lies: mean over queries. "
+        "Small values mean that the channel looks only at recent tokens.",
         "tokens",
         0.0,
         formula="⟨min { τ : Σ_{t − j ≤ τ} w_{j} ≥ 1 − ε }⟩",
@@ -64,11 +64,11 @@ QUANTITIES = (
     ),
     Quantity(
         DISPERSION,
-        "Slope of log(1/p_(1)) against log K since the previous measured length, where p_(1) is the largest "
-        "weight. 0 means that the focus stays, 1 that the weights spread uniformly.",
+        "Slope of log(1/p_(1)) against log K, from the previous measured length to this one. Here p_(1) is the "
+        "largest weight. 0 means that the focus stays; 1 means that the weights spread uniformly.",
         "exponent",
         formula="Δ log(1 / w_{(1)}) / Δ log K",
-        where="Δ: change from the length measured before",
+        where="Δ: change from the previous measured length",
     ),
 )
 

@@ -42,9 +42,9 @@ LAW = MATCHED
 QUANTITIES = (
     Quantity(
         "average_sensitivity",
-        "Mean number of positions at which replacing the token by another random one changes the last answer. "
-        "The sequences are uniform over the tokens that sequences of the task contain. The control is the "
-        "sensitivity of the task's own answers. Higher values mean that more single tokens matter (Hahn and "
+        "Mean number of positions at which the last answer changes if another random token replaces the token there. "
+        "The tokens of the sequences are drawn uniformly from those that sequences of the task contain. The control "
+        "is the sensitivity of the task's own answers. Higher values mean that more single tokens matter (Hahn and "
         "Rofin 2024).",
         "tokens",
         0,

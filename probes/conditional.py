@@ -144,10 +144,10 @@ class ConditionalProbes(ResampledMeasurement):
         Quantity(
             "position_given_summary",
             "How much the residual stream reveals about position beyond the task state. One linear regression "
-            "predicts log i from the task state; another one uses the residual stream, too. The value is the share "
-            "of the first squared error that the residual stream removes. Regressions are fitted on one half of the "
-            "sequences and tested on the other, for queries i in (n/2, n]. At 0 the residual stream adds nothing to "
-            "the task state; at 1 it determines position completely.",
+            "predicts log i from the task state. A second regression also uses the residual stream. The value is the "
+            "share of the first regression's squared error that the second one removes. Regressions are fitted on one "
+            "half of the sequences and tested on the other, for queries i in (n/2, n]. At 0 the residual stream adds "
+            "nothing to the task state; at 1 it determines position completely.",
             "share of squared error",
             high=1.0,
             about="position",
@@ -158,11 +158,11 @@ class ConditionalProbes(ResampledMeasurement):
         Quantity(
             "summary_given_position",
             "How much the residual stream reveals about the task state s beyond position. One linear regression "
-            "predicts s from position; another one uses the residual stream, too. The value is the share of the "
-            "first squared error that the residual stream removes. If the task state is a class, it enters as one "
-            "indicator variable per class. Regressions are fitted on one half of the sequences and tested on the "
-            "other, for queries in (n/2, n]. At 0 the residual stream adds nothing to position; at 1 it determines "
-            "the task state completely.",
+            "predicts s from position. A second regression also uses the residual stream. The value is the share of "
+            "the first regression's squared error that the second one removes. If the task state is a class, it "
+            "enters as one indicator variable per class. Regressions are fitted on one half of the sequences and "
+            "tested on the other, for queries in (n/2, n]. At 0 the residual stream adds nothing to position; at 1 it "
+            "determines the task state completely.",
             "share of squared error",
             high=1.0,
             about="summary",

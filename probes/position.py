@@ -45,8 +45,8 @@ class Position(ProbeMeasurement):
     quantities = (
         Quantity(
             "position_decodability",
-            "Held-out R² of a linear probe for the position i of a query, or for log i. Queries are in (n/2, n]. "
-            "A high value shows that the information is present, and not that the model uses it.",
+            "Held-out R² of a linear probe for the position i of a query, or for log i. Queries are in (n/2, n]. A "
+            "high value shows that the information is present, but not that the model uses it.",
             "R^2",
             high=1.0,
             about="position",

@@ -54,9 +54,9 @@ QUANTITIES = (
     ),
     Quantity(
         "item_position_r2",
-        "R² of a linear probe that decodes the number of an item from the residual stream at its token. It is "
-        "fitted and tested on different sequences of this length. 1 means that the order of items is linearly "
-        "decodable.",
+        "R² of a linear probe that decodes the number of an item from the residual stream at the item's token. The "
+        "probe is fitted and tested on different sequences of this length. 1 means that the order of items is "
+        "linearly decodable.",
         "R²", None, 1,
         formula="1 − Σ (n̂ − n)² / Σ (n − n̄)²",
         where="n: number of the item, n̂: value that the probe predicts, n̄: mean of n",
@@ -64,7 +64,7 @@ QUANTITIES = (
     ),
     Quantity(
         "item_position_transfer_r2",
-        "R² of the number of an item, or of the index of its token (target), by the probe fitted at the "
+        "R² of the number of an item, or of the index of its token (target), decoded by the probe fitted at the "
         f"shortest prompt with at least {FITTED_ON} items. Below 0 it is worse than predicting the mean.",
         "R²", None, 1,
         formula="1 − Σ (n̂ − n)² / Σ (n − n̄)²",

@@ -38,9 +38,9 @@ class Summary(ProbeMeasurement):
     quantities = (
         Quantity(
             "summary_decodability",
-            "Held-out score of a linear probe for the task state at one exact prefix length: balanced accuracy of "
-            "a class, or R² of a number or vector. A probe fitted at each length (`refit`) tests presence. A "
-            "probe fitted at trained lengths (`transfer`) tests if the same linear code is used at all lengths.",
+            "Held-out score of a linear probe for the task state at one exact prefix length: balanced accuracy of a "
+            "class, or R² of a number or vector. A probe fitted at each length (`refit`) tests presence. A probe "
+            "fitted at trained lengths (`transfer`) tests whether all lengths have the same linear code.",
             "balanced accuracy or R^2",
             high=1.0,
             about="summary",
@@ -72,6 +72,6 @@ class Summary(ProbeMeasurement):
             low=0.0,
             about="summary",
             formula="√⟨|s − ŝ|^{2}⟩",
-            where="s, ŝ: the task state, true and decoded; mean over components too",
+            where="s, ŝ: the task state, true and decoded; ⟨·⟩ also averages over components",
         ),
     )

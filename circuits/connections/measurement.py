@@ -38,7 +38,8 @@ RANDOM = RANDOM_DIRECTION
 QUANTITIES = (
     Quantity(
         "connected_accuracy",
-        "Accuracy at exactly prefix length n on the sequences used for cutting connections, with none cut.",
+        "Accuracy at exactly prefix length n with no connection cut. It uses the sequences on which connections are "
+        "cut.",
         "share",
         0,
         1,
@@ -47,11 +48,12 @@ QUANTITIES = (
     ),
     Quantity(
         "connection_drop",
-        "Accuracy drop when one connection is cut: the receiver reads the sender's mean output at that position "
-        "instead of its output, at every token. The mean is taken over sequences of the same length; LayerNorm is "
-        "recomputed, and all later components react. In a head that receives, the cut applies to its queries, keys "
-        "and values together, or to one of them (`mode`). The control changes what is read by the same amount in "
-        "random directions. A row that names only a component cuts all connections out of it, which is mean ablation.",
+        "Accuracy drop when one connection is cut: at every token, the receiver reads the sender's mean output at "
+        "that position instead of the actual output. The mean is taken over sequences of the same length; LayerNorm "
+        "is recomputed, and all later components react. If the receiver is a head, the cut applies to its queries, "
+        "keys and values together, or to only one of them (`mode`). The control changes what the receiver reads by "
+        "the same amount, but in random directions. A row that names only a component cuts all connections out of it, "
+        "which is mean ablation.",
         "share",
         -1,
         1,
@@ -62,8 +64,8 @@ QUANTITIES = (
     p_quantity("connection_drop", "correct only with the connection, against correct only without it", (RANDOM,)),
     Quantity(
         "connection_loss_rise",
-        "Loss with one connection cut minus the loss of the whole model, in nats. The cut is that of "
-        "`connection_drop`; positive values mean that the connection helps.",
+        "Loss with one connection cut minus the loss of the whole model, in nats. The cut is made as for "
+        "`connection_drop`. Positive values mean that the connection helps.",
         "nats",
         formula="l_{s→r}(n) − l(n)",
         where="l: loss",

@@ -62,17 +62,18 @@ QUANTITIES = (
     ),
     Quantity(
         "tie_size",
-        "Number of keys k* in the tie set, the set of the nearest uniform distribution: geometric mean over "
-        "queries. 1 means one key; a value near K means that attention is nearly uniform.",
+        "Number of keys k* in the tie set: geometric mean over queries. The tie set is the set of keys whose uniform "
+        "distribution is nearest to the attention. 1 means one key; a value near K means that attention is nearly "
+        "uniform.",
         "keys",
         1.0,
         formula="k* = arg min_{k} [1 − Σ_{j ≤ k} min(p_{(j)}, 1/k)]",
-        where="of several the smallest",
+        where="the smallest such k if there are several",
     ),
     Quantity(
         "argmax_mass",
-        "Attention mass on the k* keys of the tie set. It is 1, and the row has the label `all keys`, if "
-        "the set contains all keys. That happens for uniform attention and for any head past its critical length K*.",
+        "Attention mass on the k* keys of the tie set. If the tie set contains all keys, the mass is 1 and the row "
+        "has the label `all keys`. This happens for uniform attention, and for any head past its critical length K*.",
         "share",
         0.0,
         1.0,
@@ -80,14 +81,14 @@ QUANTITIES = (
     ),
     Quantity(
         "margin",
-        "Effective margin log[(P/k*) / ((1-P)/(K-k*))]: log ratio of the mean weight inside the tie set to "
-        "that outside. Higher means a clearer separation; it is undefined for k* = K.",
+        "Effective margin log[(P/k*) / ((1-P)/(K-k*))]: log of the mean weight inside the tie set divided by the "
+        "mean weight outside it. Higher means a clearer separation; it is undefined for k* = K.",
         "nats",
         formula="m = log [(P / k*) / ((1 − P) / (K − k*))]",
     ),
     Quantity(
         "margin_min",
-        "Gap between the top score and the best score that is more than delta below it. A larger gap keeps "
+        "Gap between the highest score and the next score that is more than delta below it. A larger gap keeps "
         "attention hard for more keys.",
         "nats",
         0.0,
@@ -96,8 +97,8 @@ QUANTITIES = (
     ),
     Quantity(
         "tie_uniformity",
-        "How evenly attention is spread within the tie set: entropy there divided by log k*, for k* >= 2. 1 "
-        "means exactly even.",
+        "How evenly attention is spread within the tie set: entropy of the attention within the set, divided by log "
+        "k*, for k* >= 2. 1 means exactly even.",
         "share",
         0.0,
         1.0,
@@ -111,7 +112,7 @@ QUANTITIES = (
         "keys",
         1.0,
         formula="exp ⟨H(p)⟩",
-        where="H(p) = −Σ_{j} p_{j} log p_{j}, mean over queries too",
+        where="H(p) = −Σ_{j} p_{j} log p_{j}, ⟨·⟩ also averages over queries",
     ),
     Quantity(
         "support_inf",
@@ -120,21 +121,21 @@ QUANTITIES = (
         "keys",
         1.0,
         formula="exp ⟨log(1 / p_{(1)})⟩",
-        where="mean over queries too",
+        where="⟨·⟩ also averages over queries",
     ),
     Quantity(
         "dispersion_exponent",
-        "Slope beta of log(1/p_(1)) against log K since the previous measured length, where p_(1) is the "
+        "Slope beta of log(1/p_(1)) against log K, from the previous measured length to this one. Here p_(1) is the "
         "largest weight. 0 means that the focus stays; 1 means that attention spreads uniformly.",
         "exponent",
         formula="β = Δ log(1 / p_{(1)}) / Δ log K",
-        where="Δ: change from the length measured before, of means",
+        where="Δ: change of the mean from the previous measured length",
     ),
     Quantity(
         "leak_exponent",
-        "Slope of -log(mass) against log K for the tie set carried over from N. The set is the top k*(N) "
-        "keys, or the same share of all keys if the tie set grows in proportion to length. 0 means that no "
-        "mass leaks; higher means that attention leaves the set.",
+        "Slope of -log(mass) against log K, where mass is the attention on the tie set carried over from N. This set "
+        "contains the top k*(N) keys, or the same share of all keys if the tie set grows in proportion to length. 0 "
+        "means that no mass leaks; higher values mean that attention leaves the set.",
         "exponent",
         formula="−Δ log P_{S} / Δ log K",
         where="P_{S}: mass on the set S of keys carried from N",
@@ -160,8 +161,8 @@ QUANTITIES = (
     ),
     Quantity(
         "hardmax_length",
-        "Number of keys from which on the tie set has at least the mass 1 - epsilon. It is defined only if attention "
-        "scores are multiplied by log K.",
+        "Smallest number of keys at and above which the tie set has at least the mass 1 - epsilon. It is defined "
+        "only if attention scores are multiplied by log K.",
         "keys",
         1.0,
         formula="((1 − ε) / (k* ε))^{1/(γ − 1)}, where tie sets grow ((1 − ρ)(1 − ε) / (ρ ε))^{1/γ}",
@@ -169,9 +170,8 @@ QUANTITIES = (
     ),
     Quantity(
         "hardmax_verdict",
-        "Whether a head's attention is hard: `hardmax`, `soft`, `mixed` or undecided. An exact test over "
-        "sequences decides whether `hardmax_distance` is at most epsilon in more than the required share of "
-        "them.",
+        "Whether a head's attention is hard: `hardmax`, `soft`, `mixed` or undecided. An exact test over sequences "
+        "decides whether `hardmax_distance` is at most epsilon in more than the required share of the sequences.",
         "label",
     ),
     Quantity(

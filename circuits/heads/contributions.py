@@ -49,9 +49,10 @@ LAW = MATCHED
 QUANTITIES = (
     Quantity(
         "answer_logit_set",
-        "Direct logit attribution of a head, restricted to its set of keys: the correct answer's logit minus the "
-        "mean of the others, at the query of length n. Up to N the set is the tie set; at longer lengths it is the "
-        "set carried over from N. Positive values speak for the correct answer (Elhage et al. 2021).",
+        "Direct logit attribution of what a head reads from its set of keys, at the query of length n. It is what "
+        "this part of the output adds to the correct answer's logit, minus its mean contribution to the other logits. "
+        "Up to N the set is the tie set; at longer lengths it is the set carried over from N. Positive values favour "
+        "the correct answer (Elhage et al. 2021).",
         "nats",
         formula="⟨λ(Σ_{j ∈ S} p_{j} v_{j} W_{O})⟩",
         where="λ(z): logit of the correct answer minus the mean of the others, through the final LayerNorm at its "
@@ -59,16 +60,17 @@ QUANTITIES = (
     ),
     Quantity(
         "answer_logit_rest",
-        "As `answer_logit_set`, for all keys outside the set. Negative values mean that these keys speak against "
-        "the correct answer.",
+        "As `answer_logit_set`, for all keys outside the set. Negative values mean that these keys favour other "
+        "answers.",
         "nats",
         formula="⟨λ(Σ_{j ∉ S} p_{j} v_{j} W_{O})⟩",
-        where="letters as in answer_logit_set",
+        where="symbols as in answer_logit_set",
     ),
     Quantity(
         "set_log_odds",
-        "Log of the attention mass on the set of keys divided by the mass on all other keys. 0 means half "
-        "each; it falls as attention disperses. It is undefined if the set contains all keys.",
+        "Log odds of the set of keys: log of the attention mass on the set divided by the mass on all other keys. 0 "
+        "means half of the mass on each side; the value falls as attention disperses. It is undefined if the set "
+        "contains all keys.",
         "nats",
         formula="⟨log(Σ_{j ∈ S} p_{j} / Σ_{j ∉ S} p_{j})⟩",
         where="S: the set of keys",

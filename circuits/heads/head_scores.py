@@ -61,8 +61,8 @@ def _score(name: str, what: str, keys: str) -> tuple[Quantity, Quantity]:
     """Return the quantities of mass on a set of keys, chance-corrected and raw; ``keys`` is the set as a formula."""
     mass = f"Attention mass of a head on {what}"
     corrected = (
-        f"{mass}, corrected for chance. There is one value per head and length, the mean over the last queries. 0 is "
-        "as much as uniform attention, and 1 is all attention."
+        f"{mass}, corrected for chance. There is one value per head and length, the mean over the last queries. 0 "
+        "means as much mass as uniform attention gives, and 1 means all attention."
     )
     return (
         Quantity(
@@ -70,7 +70,7 @@ def _score(name: str, what: str, keys: str) -> tuple[Quantity, Quantity]:
             formula="(M − |T|/K) / (1 − |T|/K)", where=f"M = Σ_{{j ∈ T}} p_{{j}}, {keys}, t: the query",
         ),
         Quantity(
-            f"{name}_mass", f"{mass}, not corrected for chance. Uniform attention has |T|/K there.", "share", 0, 1,
+            f"{name}_mass", f"{mass}, not corrected for chance. Uniform attention gives |T|/K.", "share", 0, 1,
             formula="M = Σ_{j ∈ T} p_{j}", where=f"{keys}, t: the query",
         ),
     )  # fmt: skip
@@ -101,12 +101,12 @@ QUANTITIES = (
         0,
         1,
         formula="⟨1[arg max_{j} p_{j} = 0]⟩",
-        where="mean over queries too; 0: the first key",
+        where="⟨·⟩ also averages over queries; 0: the first key",
     ),
     Quantity(
         "ov_copying",
-        "Share of tokens whose own logit is the highest that the head's OV circuit W_E W_V W_O W_U writes "
-        "when the head reads them, without LayerNorm. Near 1 the head copies the tokens it attends to.",
+        "Share of tokens to whose own logit the head's OV circuit W_E W_V W_O W_U, without LayerNorm, gives the "
+        "highest value when the head reads them. Near 1 the head copies the tokens it attends to.",
         "share",
         0,
         1,

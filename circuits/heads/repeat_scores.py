@@ -53,8 +53,8 @@ DISPLACED = (
     Quantity(
         "repeats_displaced_induction",
         "Attention mass on the keys d positions after earlier occurrences of the query's token, corrected for "
-        "chance, in sequences in which random tokens occur twice. The d of 1 to {BEHIND} with the most mass is "
-        "chosen. 0 is as much as uniform attention, and 1 is all mass.",
+        f"chance, in sequences in which random tokens occur twice. The d from 1 to {BEHIND} with the most mass is "
+        "chosen. 0 means as much mass as uniform attention gives, and 1 means all mass.",
         "share",
         None,
         1,
@@ -64,8 +64,9 @@ DISPLACED = (
     ),
     Quantity(
         "repeats_displacement",
-        "How many positions after earlier occurrences of the query's token the head has most attention mass, in "
-        "sequences in which random tokens occur twice. An ordinary induction head has 1.",
+        "The distance d at which the head has the most attention mass on the keys d positions after earlier "
+        "occurrences of the query's token. It is measured in sequences in which random tokens occur twice. An "
+        "ordinary induction head has 1.",
         "positions",
         1,
         BEHIND,

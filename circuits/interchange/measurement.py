@@ -62,32 +62,34 @@ RANDOM_DONOR, SAME_OUTPUT, RANDOM = "random donor", "output summary", "random su
 QUANTITIES = (
     Quantity(
         "prefix_exchange_agreement",
-        "Share of suffix positions with equal answers to f(u w) and f(u' w), where u' is a prefix of another "
-        "length (mode) with the same task state. It is 1 for a function that does not depend on length.",
+        "Share of suffix positions at which the model gives the same answer after a prefix u and after another "
+        "prefix u'. Both prefixes have the same task state, and the mode names the length of u'. It is 1 for a "
+        "function that does not depend on length.",
         "share",
         0,
         1,
         formula="⟨1[f(u w_{1} … w_{i}) = f(u′ w_{1} … w_{i})]⟩",
-        where="f: answer, u, u′: prefixes of two lengths with one task state, w: the suffix; mean over i too",
+        where="f: answer, u, u′: prefixes of two lengths with one task state, w: the suffix; ⟨·⟩ also averages over i",
         controls=(SAME_OUTPUT, RANDOM_DONOR),
     ),
     Quantity(
         "kv_splice_agreement",
-        "Share of suffix positions with equal answers when the suffix reads the keys and values of another "
-        "prefix u' up to one layer, with its own position ids. Both prefixes have the same task state. The row names "
-        "this layer; without one, all layers are exchanged. It is 1 for a rule that does not depend on length.",
+        "Share of suffix positions at which the answer stays the same when the suffix reads the keys and values of "
+        "another prefix u' up to one layer. The suffix keeps its own position ids, and both prefixes have the same "
+        "task state. The row names the last exchanged layer; if it names none, all layers are exchanged. It is 1 for "
+        "a rule that does not depend on length.",
         "share",
         0,
         1,
         formula="⟨1[f(w_{1} … w_{i} | u′) = f(w_{1} … w_{i} | u)]⟩",
-        where="· | u: on the keys and values of u; mean over i too",
+        where="· | u: on the keys and values of u; ⟨·⟩ also averages over i",
         controls=(SAME_OUTPUT, RANDOM_DONOR),
     ),
     Quantity(
         "follows_donor",
-        "Share of sequences whose answer becomes the donor's answer when the residual stream of the last query, at "
-        "one hook point, comes from the donor. A donor is another sequence of another length, with the same task "
-        "state. High values mean that the two lengths share one code.",
+        "Share of sequences on which the model gives the donor's answer when the residual stream of the last query, "
+        "at one hook point, comes from the donor. A donor is a sequence of another length with the same task state. "
+        "High values mean that the two lengths share one code.",
         "share",
         0,
         1,
@@ -97,12 +99,13 @@ QUANTITIES = (
     ),
     Quantity(
         "follows_recipient",
-        "Share of sequences that keep their own answer under the exchange of `follows_donor`.",
+        "Share of sequences on which the model keeps its answer when the residual stream is exchanged as in "
+        "`follows_donor`.",
         "share",
         0,
         1,
         formula="⟨1[f(x ← h(x′)) = f(x)]⟩",
-        where="letters as in follows_donor",
+        where="symbols as in follows_donor",
         controls=(RANDOM_DONOR,),
     ),
     Quantity(
@@ -118,8 +121,9 @@ QUANTITIES = (
     ),
     Quantity(
         "interchange_accuracy",
-        "Share of sequences that get the donor's correct answer, for donors with another task state. It is near 0 at "
-        "hook points before the answer has arrived, and near the donor's accuracy at the last hook points.",
+        "Share of sequences on which the model gives the donor's correct answer when the residual stream comes from "
+        "a donor with another task state. The value is near 0 at hook points before the answer has arrived, and near "
+        "the donor's accuracy at the last hook points.",
         "share",
         0,
         1,
@@ -128,9 +132,9 @@ QUANTITIES = (
     ),
     Quantity(
         "subspace_interchange_accuracy",
-        "As `interchange_accuracy`, but only one component of the residual stream is exchanged: that in the subspace "
-        "spanned by the class means of the task state at length N. The control exchanges a random subspace of equal "
-        "rank. A value above the control means that the model reads the task state in this subspace.",
+        "As `interchange_accuracy`, but the exchange covers only one subspace of the residual stream: the span of "
+        "the class means of the task state at length N. The control exchanges a random subspace of equal rank. A "
+        "value above the control means that the model reads the task state in this subspace.",
         "share",
         0,
         1,

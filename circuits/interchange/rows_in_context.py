@@ -40,18 +40,18 @@ SAME, SHORTEST = "another prompt of this length", "a prompt of the shortest leng
 QUANTITIES = (
     Quantity(
         "row_followed",
-        "Share of sequences whose last answer becomes that of another prompt (target) when the residual "
-        "stream at the last answer token, after a layer, is taken from it. The model chooses from its whole "
-        "vocabulary, and only pairs with different answers count. High values mean that the answer is present "
-        "at this layer.",
+        "Share of sequences on which the model gives the last answer of another prompt (target). The residual stream "
+        "at the last answer token, after a layer, comes from that prompt. The model chooses from its whole "
+        "vocabulary, and only pairs with different answers count. High values mean that the answer is present at this "
+        "layer.",
         "share", 0, 1,
         formula="⟨1[ŷ(h ← h′) = y′]⟩",
         where="h, h′: residual streams of the sequence and of the other prompt, y′: its answer",
     ),
     Quantity(
         "row_ceiling",
-        "Share of the other prompts of `row_followed` (target) whose own last answer the model gives. `row_followed` "
-        "can hardly exceed it.", "share", 0, 1,
+        "Share of the other prompts of `row_followed` (target) on which the unchanged model gives the correct last "
+        "answer. `row_followed` can hardly exceed this share.", "share", 0, 1,
         formula="⟨1[ŷ′ = y′]⟩", where="y′: answer of the other prompt, ŷ′: what the model gives there",
     ),
 )  # fmt: skip

@@ -41,8 +41,8 @@ LAW = MATCHED
 QUANTITIES = (
     Quantity(
         "ablated_accuracy",
-        "Accuracy at exactly prefix length n without the part that the row names: a head, an MLP or a set of "
-        "heads. Mode gives the replacement: zero, the mean over sequences at each position, or the output on "
+        "Accuracy at exactly prefix length n without the part that the row names: a head, an MLP or a set of heads. "
+        "The mode names what replaces its output: zero, the mean over sequences at each position, or the output on "
         "another sequence (`resample`).",
         "share",
         0,

@@ -38,9 +38,10 @@ LAW = MATCHED
 QUANTITIES = (
     Quantity(
         "hardmax_swap",
-        "Accuracy at n when attention is replaced by the uniform distribution on the tie set k*. With `delta`, the "
-        "set is the keys within delta of the top score. One head is changed while its inputs stay as they are, or "
-        "all heads are changed together. If accuracy does not drop, exactly hard attention is sufficient.",
+        "Accuracy at n when attention is replaced by the uniform distribution on the tie set of k* keys. If `delta` "
+        "is set, the set contains all keys whose scores are within delta of the top score. Either one head is changed "
+        "while its inputs stay as they are, or all heads are changed together. If accuracy does not drop, exactly "
+        "hard attention is sufficient.",
         "share",
         0,
         1,

@@ -65,10 +65,10 @@ Flags = NDArray[np.float64]
 QUANTITIES = (
     Quantity(
         "head_drop",
-        "Accuracy drop at exactly prefix length n without the chosen head, on the sequences of set B. Mode gives the "
-        "replacement: its mean output over set C at each position, or its output on another sequence of set C. The "
-        "head was chosen on a separate set A, and the interval covers the draws of B and C. The label states a fall "
-        "to chance only if the whole model is significantly above the best constant answer on B.",
+        "Accuracy drop at exactly prefix length n without the chosen head, on the sequences of set B. The mode names "
+        "what replaces the head's output: its mean over set C at each position, or the output on another sequence of "
+        "set C. The head was chosen on a separate set A, and the interval covers the draws of B and C. The label "
+        "states a fall to chance only if the whole model is significantly above the best constant answer on B.",
         "share",
         -1,
         1,
@@ -78,30 +78,32 @@ QUANTITIES = (
     ),
     Quantity(
         "accuracy_without_head",
-        "Accuracy on set B without the chosen head, by mode; without a mode, accuracy of the whole model. The "
-        "label is above chance if accuracy is significantly above that of the best constant answer on B.",
+        "Accuracy on set B without the chosen head, for each mode. A row without a mode has the accuracy of the "
+        "whole model. The label is above chance if accuracy is significantly above that of the best constant answer "
+        "on B.",
         "share",
         0,
         1,
         formula="a_{−h}(n)",
-        where="letters as in head_drop",
+        where="symbols as in head_drop",
     ),
     Quantity(
         "selection_drop",
-        "Accuracy drop of each head on set A, by mode. Each head has one drop per mode. The head is chosen whose "
-        "smaller drop is the largest. The largest of many drops is biased upwards, so these drops have no interval.",
+        "Accuracy drop on set A without one head, for each mode. Each head has two drops. We take the smaller one, "
+        "and choose the head for which it is largest. The largest of many drops is biased upwards, so these drops "
+        "have no interval.",
         "share",
         -1,
         1,
         formula="a(n) − a_{−h}(n)",
-        where="letters as in head_drop, on set A",
+        where="symbols as in head_drop, on set A",
         interval=False,
     ),
     Quantity(
         "necessary_head",
-        "Whether the chosen head is shown to matter. On set B, in both modes, the lower limit of its drop "
-        "must be above 0 and above the drop of the control. No correction is needed, since B did not take "
-        "part in the choice.",
+        "Whether the chosen head is shown to matter. On set B, in both modes, the lower limit of its drop must be "
+        "above 0 and above the drop of the control. No correction for many heads is needed, because set B was not "
+        "used to choose the head.",
         "label",
     ),
 )

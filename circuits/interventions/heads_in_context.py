@@ -68,8 +68,8 @@ QUANTITIES = (
     ),
     Quantity(
         "changed_accuracy",
-        "Share of the answers that are correct, over the whole vocabulary, when the attention of some heads (target) "
-        "is changed (mode).",
+        "Share of the answers that are correct when the attention of some heads is changed. The model chooses from "
+        "its whole vocabulary. The target names the heads, and the mode names the change.",
         "share", 0, 1,
         formula="a′(n)", where="a′: answer_accuracy under the change",
     ),
@@ -81,8 +81,8 @@ QUANTITIES = (
     ),
     Quantity(
         "changed_log_probability_gain",
-        "Log-probability of the correct answer with the change of `changed_accuracy`, minus that of the unchanged "
-        "model. Positive values mean that the change helps.",
+        "Log-probability of the correct answer with the change of `changed_accuracy`, minus its log-probability in "
+        "the unchanged model. Positive values mean that the change helps.",
         "nats",
         formula="l′(n) − l(n)", where="l: answer_log_probability, l′: under the change",
     ),

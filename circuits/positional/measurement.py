@@ -44,11 +44,12 @@ LAW = MATCHED
 QUANTITIES = (
     Quantity(
         "translation_variance",
-        "Variance of a head's mean scores that a function of the lag leaves unexplained, divided by the variance that "
-        "one constant per query leaves. Both are per degree of freedom. Only the last positions count (setting "
-        "`span`). 0 means that scores depend only on the lag; about 1 means that the lag explains nothing. If the "
-        "target names a period, the function is fitted separately for each residue of the query's position modulo "
-        "this period.",
+        "How much of the variation of a head's mean scores a function of the lag leaves unexplained. Scores are "
+        "fitted with one constant per query, once with and once without a function of the lag. The value is the "
+        "residual variance with this function divided by that without it, each per degree of freedom. Only the last "
+        "positions count (setting `span`). 0 means that scores depend only on the lag; about 1 means that the lag "
+        "explains nothing. If the target names a period, the function is fitted separately for each residue of the "
+        "query's position modulo this period.",
         "share",
         formula="V_{Δ} = [SS(r_{i} + f(i − j, i mod Δ)) / dof] / [SS(r_{i}) / dof′]",
         where="SS: squares that the fit to mean scores of query i and key j leaves, dof: their degrees of freedom",
@@ -72,8 +73,9 @@ QUANTITIES = (
     ),
     Quantity(
         "locality",
-        "Smallest lag beyond which phi(lag) - phi(far) has at most the share eps of its squares, where phi is the "
-        "score as a function of the lag. If phi still slopes at the longest lag, the status is `censored`.",
+        "Smallest lag beyond which at most the share eps of the sum of squares of phi(lag) - phi(far) lies. Here phi "
+        "is the score as a function of the lag, and phi(far) is its median over the far half of the lags. If phi "
+        "still slopes at the longest lag, the status is `censored`.",
         "tokens",
         0,
         formula="min { τ : Σ_{l > τ} (φ(l) − φ_{∞})^{2} ≤ ε Σ_{l} (φ(l) − φ_{∞})^{2} }",
@@ -82,17 +84,16 @@ QUANTITIES = (
     ),
     Quantity(
         "positional_share",
-        "Share of the variance of scores within queries that position explains, among the last positions "
-        "(setting `span`). 1 means that the tokens do not matter. It is undefined if all scores of each query "
-        "are equal.",
+        "Share of the within-query variance of scores that position explains. Only the last positions count (setting "
+        "`span`). 1 means that the tokens do not matter. It is undefined if all scores of each query are equal.",
         "share",
         formula="Σ_{i,j} (P_{i,j} − P_{i})^{2} / ⟨Σ_{i,j} (s_{i,j} − s_{i})^{2}⟩",
         where="P_{i,j} = ⟨s_{i,j}⟩; P_{i}, s_{i}: means over the keys of query i",
     ),
     Quantity(
         "attention_locality",
-        "Smallest lag within which the last query has the share 1 - eps of its attention. It depends on n; "
-        "small values mean local attention.",
+        "Smallest lag within which the share 1 - eps of the last query's attention lies. It depends on n; small "
+        "values mean local attention.",
         "tokens",
         0,
         formula="⟨min { τ : Σ_{t − j ≤ τ} p_{j} ≥ 1 − ε }⟩",

@@ -36,9 +36,9 @@ PLANTED = ("planted", "key_position", "answer_position")
 QUANTITIES = (
     Quantity(
         "keys_needed",
-        "Smallest number of keys, taken by weight, whose renormalised output is within eps of the head's full "
-        "output. The difference is a root mean square over queries, relative to that of the outputs around "
-        "their mean. Small values mean sparse attention.",
+        "Smallest number k for which the k keys with the highest weights, renormalised, give an output within eps of "
+        "the head's full output. The difference is a root mean square over queries. It is divided by the root mean "
+        "square deviation of the full outputs from their mean. Small values mean sparse attention.",
         "keys",
         1,
         formula="min { k : rms |o − o_{k}| ≤ ε rms |o − ō| }",
@@ -71,22 +71,21 @@ QUANTITIES = (
     ),
     Quantity(
         "loss_sparse",
-        "Loss when the last N tokens and the k most influential earlier tokens are visible.",
+        "Loss of the last query when only the last N tokens and the k most influential earlier tokens are visible.",
         "nats",
         formula="l(I_{k}, x_{n−N+1} … x_{n})",
         where="I_{k}: the k most influential earlier tokens",
     ),
     Quantity(
         "sparse_gap",
-        "`loss_sparse` minus `loss_long`: what the earlier tokens beyond k contribute. Near 0, k earlier tokens "
-        "suffice.",
+        "`loss_sparse` minus `loss_long`: what the other earlier tokens contribute. Near 0, k earlier tokens suffice.",
         "nats",
         formula="l(I_{k}, x_{n−N+1} … x_{n}) − l(x_{1} … x_{n})",
     ),
     Quantity(
         "planted_recall",
-        "Share of the positions that the task states as needed (planted tokens, or key and answer) among the k most "
-        "influential positions of the whole sequence. 1 means that the model depends on the intended tokens.",
+        "Of the positions that the task needs (planted tokens, or key and answer), the share that is among the k "
+        "most influential positions of the whole sequence. 1 means that the model depends on the intended tokens.",
         "share",
         0,
         1,

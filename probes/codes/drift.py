@@ -117,17 +117,18 @@ class Drift(ResampledMeasurement):
         Quantity(
             "drift",
             "Cosine between the codes of the task state at two lengths or checkpoints. The code is the mean residual "
-            "stream for each task state, minus the mean over them. Mode `length` compares with the longer length in "
-            "the target; mode `step` compares at N with the earlier step in the target. 1 means the same directions, "
-            "and 0 unrelated ones. Inner products use disjoint halves of the sequences, so that noise does not lower "
-            "the cosine. Controls after the last block are shuffled and hashed labels, the untrained model, and "
-            "codes of only the last token or the last 8. For mode `step` the control is the cosine with step 0.",
+            "stream for each task state, minus the mean over all task states. Mode `length` compares with the longer "
+            "length in the target; mode `step` compares at N with the earlier step in the target. 1 means the same "
+            "directions, and 0 means unrelated ones. Inner products use disjoint halves of the sequences, so that "
+            "noise does not lower the cosine. Controls after the last block are shuffled and hashed labels, the "
+            "untrained model, and codes of only the last token or the last 8 tokens. For mode `step` the control is "
+            "the cosine with step 0.",
             "cosine",
             low=-1.0,
             high=1.0,
             about="summary",
             formula="c · c′ / √((c · c)(c′ · c′))",
-            where="c, c′: class means at both, less their mean",
+            where="c, c′: class means at the two lengths or steps, minus their mean",
             controls=controls.OF_STATE_CODES,
         ),
         Quantity(

@@ -74,12 +74,12 @@ class LengthCoupling(ResampledMeasurement):
         Quantity(
             "length_coupling",
             "Mean change of the code of the task state at 2N, 4N and 8N. 0 means the same code as at trained "
-            "lengths; 1 means that nothing of it is left. It compares class means at n (b) with those at trained "
-            "lengths (a) as |b - a|^2 / (|b|^2 + |a|^2). Mode `used` takes the centred logits; this value summarizes "
+            "lengths; 1 means that nothing of that code is left. The change at n is |b - a|^2 / (|b|^2 + |a|^2), with "
+            "class means a at trained lengths and b at n. Mode `used` takes the centred logits; this value summarizes "
             "a checkpoint. `stored` takes the residual stream; `used_inner` takes the residual stream times the mean "
             "Jacobian of the centred logits. Controls at the logits are shuffled and hashed labels, the untrained "
-            "model, and codes of only the last token or the last 8. It does not measure correctness, so read it only "
-            "if the checkpoint solves the trained lengths.",
+            "model, and codes of only the last token or the last 8 tokens. It does not measure correctness, so read "
+            "it only if the checkpoint solves the trained lengths.",
             "share",
             low=0.0,
             high=1.0,

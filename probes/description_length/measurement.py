@@ -42,13 +42,13 @@ class DescriptionLength(ResampledMeasurement):
     quantities = (
         Quantity(
             "description_length",
-            "Bits per sequence needed to send the task state to someone who has the residual stream: the online code "
-            "of a growing probe. Blocks of sequences end at 1/16, 1/8, 1/4, 1/2 and all of the sequences, and each "
-            "is coded by a probe fitted on the earlier ones. The probe is a logistic regression; for numbers it is a "
-            "ridge regression with normal errors and a resolution of 1/64 of their standard deviation. The interval "
-            "comes from resampling sequences within blocks; the probes stay fixed. Controls are shuffled labels, "
-            "hashed labels and the untrained model. After the last transformer block, two further controls use only "
-            "the last token and the last 8 tokens.",
+            "Bits per sequence that are needed to send the task state to someone who knows the residual stream. The "
+            "sequences are sent in blocks, which end at 1/16, 1/8, 1/4, 1/2 and all of them. A probe that is fitted "
+            "on all earlier blocks codes the next block (online code). The probe is a logistic regression; for "
+            "numbers it is a ridge regression with normal errors and a resolution of 1/64 of their standard "
+            "deviation. The interval comes from resampling sequences within blocks; the probes stay fixed. Controls "
+            "are shuffled labels, hashed labels and the untrained model. After the last transformer block, two "
+            "further controls use only the last token and the last 8 tokens.",
             "bits",
             low=0.0,
             about="summary",
@@ -59,9 +59,9 @@ class DescriptionLength(ResampledMeasurement):
         ),
         Quantity(
             "compression",
-            "Bits of a code that ignores the residual stream, divided by `description_length`. 1 means that "
-            "nothing can be decoded; higher values mean that it is decoded from fewer examples. The plain code is "
-            "log2 of the number of classes, or a normal distribution with the mean and deviation of the task "
+            "Bits of a code that ignores the residual stream, divided by `description_length`. 1 means that nothing "
+            "can be decoded; higher values mean that the probe decodes the task state from fewer examples. The plain "
+            "code is log2 of the number of classes, or a normal distribution with the mean and deviation of the task "
             "state.",
             "ratio",
             low=0.0,
@@ -73,7 +73,7 @@ class DescriptionLength(ResampledMeasurement):
         Quantity(
             "logistic_accuracy",
             "Balanced accuracy of a converged logistic regression for the task state, fitted on the first half of "
-            "the sequences and tested on the second. It does not apply to numbers.",
+            "the sequences and tested on the second. It does not apply to task states that are numbers.",
             "balanced accuracy",
             low=0.0,
             high=1.0,

@@ -84,12 +84,12 @@ class Erasure(StreamMeasurement):
     quantities = (
         Quantity(
             "erased_accuracy",
-            "Accuracy at exactly prefix length n while LEACE erases the target from the residual stream: a linear "
-            "edit that removes all linear information about it (Belrose et al. 2023). The target is the task state "
-            "at the query, or position at every token (8 bins of log i, minus what the task state predicts). One "
-            "control erases as many random directions of equal variance. For the task state, two more controls erase "
-            "the query's token and hashed labels. A value far below `accuracy` shows that the model uses what was "
-            "erased.",
+            "Accuracy at exactly prefix length n while LEACE erases the target from the residual stream. LEACE is a "
+            "linear edit that removes all linear information about the target (Belrose et al. 2023). The target is "
+            "the task state at the query, or position at every token (8 bins of log i, minus what the task state "
+            "predicts). One control erases as many random directions of equal variance. If the target is the task "
+            "state, there are two more controls: one erases the query's token, and the other erases hashed labels. A "
+            "value far below `accuracy` shows that the model uses what was erased.",
             "share",
             low=0.0,
             high=1.0,
@@ -111,8 +111,8 @@ class Erasure(StreamMeasurement):
         p_quantity("erasure_effect", "correct only without the erasure, against correct only with it", (CONTROL,)),
         Quantity(
             "erasure_selectivity",
-            "`erased_accuracy` of the control minus that of the target, on the same sequences. Positive values "
-            "mean that the target matters more than random directions.",
+            "`erased_accuracy` of the control minus `erased_accuracy` of the target, on the same sequences. Positive "
+            "values mean that the target matters more than random directions.",
             "difference of shares",
             low=-1.0,
             high=1.0,
@@ -131,7 +131,7 @@ class Erasure(StreamMeasurement):
             high=1.0,
             about="summary",
             formula="a(n), where μ + W^{+} U U^{T} W (x − μ) replaces x",
-            where="letters as in erased_accuracy",
+            where="symbols as in erased_accuracy",
             controls=(CONTROL,),
         ),
     )

@@ -74,8 +74,8 @@ QUANTITIES = (
     ),
     Quantity(
         "balanced_loss",
-        "Accuracy drop: class-balanced accuracy at N minus that at n. 0 means that nothing is lost; a "
-        "diagnosis needs a significant drop.",
+        "Accuracy drop: class-balanced accuracy at N minus class-balanced accuracy at n. 0 means that nothing is "
+        "lost; a diagnosis needs a significant drop.",
         "share",
         -1,
         1,
@@ -106,12 +106,12 @@ QUANTITIES = (
     ),
     Quantity(
         "entry",
-        "Cause of the failure: how the length reaches the model. Labels are `position` (position encoding), `keys` "
-        "(number of attended tokens), `steps` (recurrence depth), `content` (input content), combinations of them, "
-        "and not explained. Label-free interventions form one family for each cause. The diagnosis tests these "
-        "families in turn and names the cause of the first family that recovers at least half of the drop. For a "
-        "model that reads position ids, the label `keys` requires that a position intervention is applicable. The "
-        "label `content` requires that all applicable position interventions fail.",
+        "Cause of the failure: the property of longer inputs that makes the model fail. Labels are `position` "
+        "(position encoding), `keys` (number of attended tokens), `steps` (recurrence depth), `content` (input "
+        "content), combinations of them, and not explained. Label-free interventions form one family for each cause. "
+        "The diagnosis tests these families in turn and names the cause of the first family that recovers at least "
+        "half of the drop. For a model that reads position ids, the label `keys` requires that a position "
+        "intervention is applicable. The label `content` requires that all applicable position interventions fail.",
         "label",
         interval=False,
     ),
@@ -123,16 +123,16 @@ QUANTITIES = (
     ),
     Quantity(
         "failure_site",
-        "Location of the failure: where the error first appears. Labels are `selection` (a head attends to "
-        "wrong keys), `dispersion` (attention to the right keys thins out), `code` (the representation "
-        "moves), `read-out`, or lost before the end of a block. It names no cause.",
+        "Location of the failure: where the error first appears. Labels are `selection` (a head attends to wrong "
+        "keys), `dispersion` (attention to the right keys thins out), `code` (the representation moves), `read-out`, "
+        "or lost before the end of a block. The location names no cause.",
         "label",
         interval=False,
     ),
     Quantity(
         "code_kept",
-        "Class-balanced accuracy at n of a linear probe of the last answer that was fitted at N. There is one "
-        "value after each block. If it stays high while `balanced_accuracy` falls, the representation has not "
+        "Class-balanced accuracy at n of a linear probe that decodes the last answer and was fitted at N. There is "
+        "one value after each block. If it stays high while `balanced_accuracy` falls, the representation has not "
         "moved.",
         "share",
         0,
@@ -143,8 +143,8 @@ QUANTITIES = (
     ),
     Quantity(
         "answer_readable",
-        "Class-balanced accuracy of a linear probe of the last answer that was fitted on other sequences of "
-        "length n. There is one value after each block. It bounds from above what any intervention after that "
+        "Class-balanced accuracy of a linear probe that decodes the last answer and was fitted on other sequences of "
+        "length n. There is one value after each block. It is an upper bound for what any intervention after that "
         "block can recover.",
         "share",
         0,

@@ -35,11 +35,11 @@ CHUNK = 1 << 20
 QUANTITIES = (
     Quantity(
         "gradient_cosine",
-        "Cosine between two gradients with respect to all parameters: of the mean loss at prefix length n, and of the "
-        "mean loss at N (`target`). The batches are split into two halves. Mode `corrected` estimates squared norms "
-        "as products of the two halves, so that noise does not lower the cosine; by chance it can leave [-1, 1]. Mode "
-        "`raw` compares mean gradients of half of the batches each. The control `same_length` compares the two halves "
-        "at the same length n; `raw` can hardly exceed it.",
+        "Cosine between two gradients with respect to all parameters: of the mean loss at prefix length n, and of "
+        "the mean loss at N (`target`). The batches are split into two halves. Mode `corrected` estimates squared "
+        "norms as products of the two halves, so that noise does not lower the cosine; it can lie outside [-1, 1] by "
+        "chance. Mode `raw` compares two mean gradients, each over half of the batches. The control `same_length` "
+        "compares the two halves at the same length n; `raw` can hardly exceed it.",
         "cosine",
         formula="g_{n} · g_{N} / √((g_{n} · g_{n})(g_{N} · g_{N}))",
         where="g_{n}: gradient of the mean loss at n, all parameters",

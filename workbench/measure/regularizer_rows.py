@@ -19,7 +19,7 @@ QUANTITIES = (
         TOTAL,
         "Norm regularizer R(T) that the idealized learner of Huang et al. 2024 minimizes, in a context as long as "
         "the longest trained length. It is the sum of its parts, each with weight 1, because the paper's weights are "
-        "not known here. Compare only runs of one model size.",
+        "not known here. Compare only runs of the same model size.",
         "see parts",
         0,
         formula="R = L + H + p + Σ_{W} |W| + max_{i} |p_{i}| + S",
@@ -29,9 +29,9 @@ QUANTITIES = (
     ),
     Quantity(
         PART,
-        "One part (target) of R(T). The parts are the numbers of layers and heads, the precision in bits, and "
-        "the summed operator norms of the weights. The others are the longest position vector and the summed "
-        "squares of what attention reads from positions only.",
+        "One part (target) of R(T). The parts are the numbers of layers and heads, the precision in bits, and the "
+        "summed operator norms of the weights. The other parts are the norm of the longest position vector and the "
+        "summed squares of what attention reads from positions only.",
         "see target",
         0,
         interval=False,

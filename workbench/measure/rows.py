@@ -73,8 +73,8 @@ def p_quantity(of: str, what: str, controls: tuple[str, ...] = ()) -> Quantity:
     """Return the quantity for the p value of a paired difference."""
     return Quantity(
         of + P,
-        f"Two-sided p value of the exact sign test on the sequences that differ: {what}. Above {CLAIM:g}, no "
-        "difference is claimed.",
+        f"Two-sided p value of the exact sign test on the sequences where only one side is correct: {what}. Above "
+        f"{CLAIM:g}, no difference is claimed.",
         "probability",
         0,
         1,

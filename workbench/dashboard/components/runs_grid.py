@@ -52,8 +52,8 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
             "minWidth": 148,
             "headerTooltip": "Accuracy at multiples of N, with the matched test set above and the challenge test set "
             "below. Dark blue is chance, and gold is 1. Small grey cells were not measured. The verdict does not use "
-            "hatched cells. The magenta line is N. Of several runs, the colour is the median, with the highest run "
-            "above it and the lowest below. Sorts by the first failing length",
+            "hatched cells. The magenta line is N. For a group of runs, the colour is the median, with the highest "
+            "run above it and the lowest below. Sorts by the first failing length",
         },
         _number(
             "inside",
@@ -73,9 +73,9 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
             "width": 98,
             "type": "rightAligned",
             "headerTooltip": "The first tested length, as a multiple of N and in tokens, at which skill is "
-            f"significantly below {ROBUST:g} of its trained value on either test set. The cell names the "
-            "challenge test set if only that one fails there. The next tested length confirms it, or a second batch at "
-            "the last one",
+            f"significantly below {ROBUST:g} of its trained value on either test set. The cell names the challenge "
+            "test set if only that one fails there. The next tested length must confirm the failure; at the last "
+            "length, a second batch confirms it",
         },
         {
             "field": "reach",

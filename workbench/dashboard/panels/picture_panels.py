@@ -42,9 +42,9 @@ PICTURES: tuple[Panel, ...] = (
         figure="event_order",
         measurement="behaviour",
         quantities=("verdict", "necessary_head", "hardmax_verdict"),
-        about="Each lane is an event: it began after the hollow dot (last step without) and by the filled dot (first "
-        "step with), and it holds at every later step. Faint marks are other seeds. Events with overlapping brackets "
-        "cannot be ordered, and an earlier event need not cause a later one.",
+        about="Each lane is an event: it began after the hollow dot (last step without) and no later than the filled "
+        "dot (first step with), and holds at every later step. Faint marks are other seeds. Events with overlapping "
+        "brackets cannot be ordered, and an earlier event need not cause a later one.",
         read=_with_seeds,
     ),
     Panel(
@@ -55,9 +55,9 @@ PICTURES: tuple[Panel, ...] = (
         figure="verdict_state_map",
         measurement="behaviour",
         quantities=("failure_length",),
-        about="State of each checkpoint (horizontal) and prefix length (vertical) as the verdict decides it; in a "
-        "halved cell, left is matched and right is challenge. The solid line (matched) and the dotted line (challenge) "
-        "mark the first failing length; blank cells are not tested.",
+        about="State that the verdict assigns to each checkpoint (horizontal) and prefix length (vertical); in a "
+        "halved cell, left is matched and right is challenge. The solid line (matched) and the dotted line "
+        "(challenge) mark the first failing length; blank cells are not tested.",
     ),
     Panel(
         id="failure-anatomy",
@@ -68,8 +68,9 @@ PICTURES: tuple[Panel, ...] = (
         measurement="behaviour",
         quantities=("accuracy", "shortcut_agreement"),
         about="Bars: share of right answers (blue) and wrong answers (grey) from N on, matched left and challenge "
-        f"right, with {LEVEL_TEXT} intervals. Markers: share of sequences on which the model is right exactly where a "
-        "shortcut is; filled markers are shown to follow it, and one answer can agree with several shortcuts.",
+        f"right, with {LEVEL_TEXT} intervals. Markers: share of sequences on which the model and a shortcut are both "
+        "right or both wrong; a filled marker means that the model is shown to follow it. One answer can agree with "
+        "several shortcuts.",
     ),
     Panel(
         id="intervention-matrix",
@@ -91,9 +92,9 @@ PICTURES: tuple[Panel, ...] = (
         figure="attended_distance",
         measurement="circuits.positional",
         quantities=("attention_locality", "argmax_mass", "oracle_key_gap"),
-        about="Distance back that holds 19/20 of a head\u2019s attention, over prefix length. The thick line "
-        "is the selected head; on the dashed line a head attends to the whole prefix. Larger dots: more attention on "
-        "its top keys. The figure does not show where the answer\u2019s key is, only how far it scores below the best.",
+        about="Distance back that holds 19/20 of a head\u2019s attention, over prefix length. The thick line is the "
+        "selected head; on the dashed line a head attends to the whole prefix. Larger dots mean more attention on the "
+        "top keys. The figure shows how far the answer\u2019s key scores below the best key, but not where it is.",
     ),
     Panel(
         id="code-fan",
@@ -103,9 +104,9 @@ PICTURES: tuple[Panel, ...] = (
         figure="code_fan",
         measurement="probes.drift",
         quantities=("drift",),
-        about="Angle between the code of the task state at each prefix length and at N, with "
-        f"{LEVEL_TEXT} intervals as arcs. Rays along the lower axis have one direction. Compare with the hollow "
-        "controls; a code that keeps its direction may still change in size, see Length coupling.",
+        about=f"Angle between the code of the task state at each prefix length and at N, with {LEVEL_TEXT} intervals "
+        "as arcs. Rays along the lower axis have the direction of the code at N. Compare with the hollow controls; a "
+        "code that keeps its direction may still change in size, see Length coupling.",
     ),
 )
 """The panels, which also exist in notebooks under the names of their figures."""
@@ -120,14 +121,15 @@ PICTURE_ROWS: dict[str, tuple[str, str, str]] = {
     "pictures-failure": (
         "Failure",
         "How does it fail, and what recovers accuracy?",
-        "Left: a bar is the share of right answers. A marker is the share of sequences on which the model is right "
-        "exactly where a shortcut is. Right: a good intervention costs little at N and recovers much past N.",
+        "Left: a bar is the share of right answers. A marker is the share of sequences on which the model and a "
+        "shortcut are both right or both wrong. Right: a good intervention costs little at N and recovers much past N.",
     ),
     "pictures-inside": (
         "Inside",
         "What do attention and the code do past N?",
-        "Left: attention that follows a fixed distance stays level; attention to the whole prefix follows the dashed "
-        "line. Right: arms that lie together mean that the probe direction stays the same at all lengths.",
+        "Left: the line of a head that looks back a fixed distance stays level; the line of a head that attends to "
+        "the whole prefix follows the dashed line. Right: if the rays lie together, the code has the same direction "
+        "at all lengths.",
     ),
 }
 

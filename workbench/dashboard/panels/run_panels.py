@@ -133,7 +133,7 @@ PANELS: tuple[Panel, ...] = (
         quantities=(),
         about="Top: training loss over steps; bottom: accuracy at the longest trained length (inside) and at twice "
         "that length (outside), from 128 sequences each. Where only the outside line drops, the model does not "
-        "generalize. Neither line selects settings or checkpoints.",
+        "generalize. Neither line is used to select settings or checkpoints.",
         source="log",
     ),
 )
@@ -161,9 +161,9 @@ DEEPER: tuple[Panel, ...] = (
         figure="coupling_over_length",
         measurement="probes.length_coupling",
         quantities=("length_coupling_at",),
-        about="Distance of the code at each prefix length from that at the longest trained length: of what the "
-        f"output uses, and of what the last block stores, with {LEVEL_TEXT} intervals. At 0 the code is the same; at "
-        "1 nothing of it is left.",
+        about="Change of the code from trained lengths to each prefix length: of the code that the output uses, and "
+        f"of the code that the last block stores, with {LEVEL_TEXT} intervals. At 0 the code is the same; at 1 "
+        "nothing of it is left.",
     ),
     Panel(
         id="selectivity-training",
@@ -173,7 +173,7 @@ DEEPER: tuple[Panel, ...] = (
         figure="selectivity_over_training",
         measurement="probes.summary",
         quantities=("selectivity",),
-        about="After the last block: solid, decodability of the task state minus that of its best rival, with "
+        about="After the last block: solid, decodability of the task state minus that of its highest control, with "
         f"{LEVEL_TEXT} intervals; dotted, its decodability; dashed grey, its decodability before training. Where the "
         "solid line is near 0, the probe may decode something else.",
     ),
@@ -227,9 +227,10 @@ CIRCUIT: tuple[Panel, ...] = (
         figure="circuits_over_length",
         measurement="circuits.connections",
         quantities=("connection_drop",),
-        about="Each line is a connection, and its number is the cost of cutting it. The colour is the cost here minus "
-        "that at N. A dotted line matters only at N, and cutting a dashed line helps. A darker node costs more "
-        "when all its outputs are cut. Click a line to plot it, or a node to pin it.",
+        about="Each line is a connection, and its number is the cost of cutting it. The colour is the cost here "
+        "minus that at N. A dotted line changes accuracy significantly only at N, and cutting a dashed line raises "
+        "accuracy. A darker node costs more when all its outputs are cut. Click a line to plot it, or a node to pin "
+        "it.",
     ),
     Panel(
         id="connection-length",
@@ -240,8 +241,8 @@ CIRCUIT: tuple[Panel, ...] = (
         measurement="circuits.connections",
         quantities=("connection_drop",),
         about="Accuracy drop over prefix length when this receiver reads the mean of the sender; dashed grey: when "
-        f"its input changes as much in random directions, with {LEVEL_TEXT} intervals. Above the dashed line, the "
-        "content of the connection matters.",
+        f"its input changes by the same amount in random directions, with {LEVEL_TEXT} intervals. Above the dashed "
+        "line, the content of the connection matters.",
     ),
 )
 
@@ -292,8 +293,8 @@ IN_CONTEXT: tuple[Panel, ...] = (
         measurement="circuits.heads",
         quantities=("induction_mass",),
         about="Attention to the key after the earlier occurrence of the current token, over the number of items, "
-        f"with {LEVEL_TEXT} intervals: the thick line is the selected head. Higher is a stronger induction head; grey "
-        "are the six heads with the most such attention at the fewest items.",
+        f"with {LEVEL_TEXT} intervals: the thick line is the selected head. Higher is a stronger induction head; the "
+        "grey lines are the six heads with the most such attention at the fewest items.",
     ),
     replace(BY_MATRIX["heads-length"], id="in-context-hardmax"),
     replace(BY_MATRIX["head-grid"], id="in-context-grid"),
@@ -310,9 +311,9 @@ IN_CONTEXT_DEEPER: tuple[Panel, ...] = (
         measurement="circuits.in_context",
         quantities=("changed_gain",),
         about="Change of the accuracy among all tokens when heads are changed, over the number of items, with "
-        f"{LEVEL_TEXT} intervals; dashed: the same change of other heads. Forced puts all weight of the reading "
-        "heads on the answer, log K scales scores with the number of attended keys, and out replaces outputs by "
-        "their means.",
+        f"{LEVEL_TEXT} intervals; dashed: the same change of other heads. Label “forced” puts all weight of the "
+        "reading heads on the answer, “log K” scales scores with the number of attended keys, and “out” replaces "
+        "outputs by their means.",
     ),
     Panel(
         id="in-context-layers",
@@ -388,17 +389,17 @@ HOW: dict[str, str] = {
     "why": "A bar is the share of the accuracy drop that one intervention recovers, and hollow marks are its control. "
     "The intervention that names the cause recovers far more than its control and costs almost nothing at N.",
     "circuit": "Each connection is cut separately, and all others stay. If several connections carry the same "
-    "information, no single cut lowers accuracy: a dark node without lines sends through more than one. Violet past N "
-    "means that a cut costs less than at N, perhaps because less accuracy is left. The line below the graph gives the "
-    "accuracy drop without any input, here and at N.",
+    "information, no single cut lowers accuracy: a dark node without lines sends information through more than one "
+    "connection. Violet past N means that a cut costs less than at N, perhaps because less accuracy is left. The line "
+    "below the graph gives the accuracy drop without any input, here and at N.",
     "code": "At 0, the task state is encoded as at trained lengths, so that a transfer probe can read it. At 1, "
     "nothing of that code is left.",
-    "use": "If the task state is only decodable, accuracy stays the same when it is erased. If the output uses it, "
-    "accuracy drops when it is erased, and not when random directions are erased.",
-    "in-context-use": "Readers are the heads that attend to the answer at the fewest items, and without which the "
-    "answer is less likely. If forcing their attention onto the answer recovers accuracy, and forcing "
-    "other heads does not, their attention is what fails. If no reader recovers accuracy, the failure is in another "
-    "component. Forcing needs the answer, so no model could do it by itself.",
+    "use": "If the task state is only decodable, accuracy stays the same when it is erased. If the output uses the "
+    "task state, accuracy drops when it is erased, but not when random directions are erased.",
+    "in-context-use": "Readers are the heads that attend to the answer at the fewest items and whose removal makes "
+    "the answer less likely. If forcing their attention onto the answer recovers accuracy, and forcing other heads "
+    "does not, their attention is what fails. If no reader recovers accuracy, the failure is in another component. "
+    "Forcing needs the answer, so no model could do it by itself.",
     "heads": "A row of a map is a query, a column is a key, and dark is attention. A column that is dark in many heads "
     "is a token that all of them attend to. A diagonal is attention at a fixed distance.",
     "more": "The left panel shows training steps at the selected length. The right panel shows prefix lengths at the "

@@ -18,8 +18,9 @@ from workbench.figures.labels import whole
 
 UNKNOWN = "When it is decided how far a run reaches: not known for this kind of run"
 MEANING = (
-    "Determinacy is the correlation of reach (mean skill at 1.5 to 8 N) between forks of one run. At 1, all forks of a "
-    "run end alike, so the outcome was decided before. A step is decided if its whole interval is above the threshold."
+    "Determinacy is the correlation of reach (mean skill at 1.5 to 8 N) between forks of one run. At 1, all forks of "
+    "a run end alike, so the outcome was decided before the fork. The outcome is decided at a step if the whole "
+    "interval there is above the threshold."
 )
 
 

@@ -199,8 +199,9 @@ def count_sentence(found: WrongStrings) -> str:
     return (
         f"{whole(found.wrong)} of {whole(found.asked)} sequences of the {found.law} test set are answered "
         f"wrong{limit}.{mended} Margin: logit of the model\u2019s answer minus the logit of the correct one. Nearest "
-        f"correct input: the sequence with one token replaced (of {whole(found.tried)} tried) that has the same answer "
-        "and is answered correctly. If there is none, it is the nearest such sequence of the sample."
+        f"correct input: the sequence with one token replaced ({whole(found.tried)} replacements were tried), if it "
+        "has the same correct answer and the model answers it correctly. If no replacement does, it is the nearest "
+        "sequence of the sample with that answer that the model answers correctly."
     )
 
 

@@ -148,7 +148,7 @@ def in_context_difference(
         {"range": [-1.08, 1.08], "tickvals": [-1, 0, 1], "ticktext": ["\u22121", "0", "+1"]},
         title="Accuracy in context, A \u2212 B",
         slice=f"same items · {LEVEL_TEXT} CI of the difference · {sample_size(n)}",
-        alt=f"Accuracy in context of A minus that of B: {last}",
+        alt=f"Accuracy in context, A minus B: {last}",
         n=n, name=f"{run_name(data)}/in_context_difference", look=look,
     )  # fmt: skip
     drawing.update_layout(margin_r=RIGHT)

@@ -80,9 +80,9 @@ _BAR = f"min({ROBUST:g}, {ROBUST:g} s)"
 QUANTITIES = (
     Quantity(
         "accuracy",
-        "Share of queries at exactly prefix length n that the model answers correctly. An answer of several "
-        "tokens counts only if all of them are correct. There is one value per test set and length; `chance` "
-        "is what a constant answer reaches.",
+        "Share of queries at exactly prefix length n that the model answers correctly. An answer of several tokens "
+        "counts only if all of them are correct. There is one value per test set and length; `chance` is the accuracy "
+        "of the best constant answer.",
         "share",
         0,
         1,
@@ -112,8 +112,8 @@ QUANTITIES = (
     Quantity(
         "coupling_accuracy",
         "For models that also predict position ids: share of sequences in which all tokens (target `tokens`) or all "
-        "ids (target `ids`) are correct, given the correct ones before. All other accuracies require that the tokens "
-        "and the ids are both correct.",
+        "ids (target `ids`) are correct. The model sees the correct tokens and ids before each prediction. All other "
+        "accuracies require that the tokens and the ids are both correct.",
         "share",
         0,
         1,
@@ -210,9 +210,9 @@ QUANTITIES = (
     ),
     Quantity(
         "shortcut_agreement",
-        "Share of sequences of length n on which the model is correct exactly when a known shortcut (target) is. "
-        "Mode names the kind of sequence, if the value covers only one kind. Sequences on which the shortcut has to "
-        "guess do not count. Near 1, the model behaves like the shortcut.",
+        "Share of sequences of length n on which the model and a known shortcut (target) are both correct or both "
+        "incorrect. If the value covers only one kind of sequence, the mode names this kind. Sequences on which the "
+        "shortcut has to guess do not count. Near 1, the model behaves like the shortcut.",
         "share",
         0,
         1,
@@ -221,8 +221,8 @@ QUANTITIES = (
     ),
     Quantity(
         "composition",
-        "Share of the sequences of length n that belong to one component (target), for tasks that mix "
-        "several. It describes the test set and not the model.",
+        "Share of the sequences of length n that belong to one component (target), for tasks that mix several "
+        "components. It describes the test set and not the model.",
         "share",
         0,
         1,

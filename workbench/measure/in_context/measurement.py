@@ -46,8 +46,8 @@ ROWS = 512
 QUANTITIES = (
     Quantity(
         "answer_accuracy",
-        "Share of the answers to a task described in the prompt that are correct, when the model chooses from "
-        "its whole vocabulary. It is a mean over sequences. Length is the number of items in the question.",
+        "Share of the answers that are correct when the prompt describes the task and the model chooses from its "
+        "whole vocabulary. The value is a mean over sequences. Length is the number of items in the question.",
         "share", 0, 1,
         formula="⟨(1/m) Σ_{j ≤ m} 1[ŷ_{j} = y_{j}]⟩", where="m: answers of a sequence, ŷ_{j}: the most likely token",
     ),

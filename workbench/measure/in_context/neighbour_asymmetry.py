@@ -41,8 +41,8 @@ class NeighbourAsymmetry(Measurement):
     quantities = (
         Quantity(
             "neighbour_asymmetry",
-            "Difference between two accuracies over the whole vocabulary: when the prompt requests the right "
-            "neighbour of a word, minus when it requests the left one. Both use the same sequences, except that "
+            "Accuracy when the prompt requests the right neighbour of a word, minus accuracy when it requests the "
+            "left neighbour. The model chooses from its whole vocabulary. Both use the same sequences, except that "
             "the query moves by one position. Positive values mean that the right neighbour is found more often.",
             "share", -1, 1,
             formula="⟨1[ŷ_{r} = y_{r}] − 1[ŷ_{l} = y_{l}]⟩",
