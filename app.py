@@ -28,7 +28,7 @@ def main(arguments: list[str] | None = None) -> None:
         default=[],
         type=Path,
         metavar="FILE",
-        help="allow the code of this Python file to run, for runs whose task is defined in it; repeatable",
+        help="allow the code of this Python file to run, if the task of a run is defined in it; repeatable",
     )
     parser.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)

@@ -307,7 +307,7 @@ def test_ctrl_c_while_measuring_keeps_what_is_done_and_says_so(trained: Path, tm
 
     status, said = interrupted(begun, words) if executor == "processes" else interrupted_alone(begun, words, run)
     assert status == 130
-    assert "Interrupted; what was finished is kept" in said
+    assert "Interrupted. Finished work is kept" in said
     assert "Traceback" not in said
     done = len(list(run.glob("measurements/behaviour/[0-9]*.parquet")))
     assert 1 <= done < len(list(run.glob("steps/*")))

@@ -48,7 +48,11 @@ def compared_folders(named: Sequence[Path], task: str | None) -> list[Path]:
         else:
             kept.setdefault(run.path.resolve(), path)
     if left_out:
-        print(f"note: left out, as no behaviour of a trained model is measured: {', '.join(left_out)}", file=sys.stderr)
+        print(
+            f"note: these runs are left out, because they contain no measured behaviour of a trained model: "
+            f"{', '.join(left_out)}",
+            file=sys.stderr,
+        )
     if len(kept) < 2:
         of_task = "" if task is None else f" of task {task}"
         raise UsageError(

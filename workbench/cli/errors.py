@@ -21,7 +21,7 @@ DEFECT = 70
 """The exit status of a defect in LengthLens: EX_SOFTWARE of sysexits.h."""
 LONGEST = 3000
 """Characters of what is said."""
-GOES_ON = "Interrupted; what was finished is kept, and the same command continues."
+GOES_ON = "Interrupted. Finished work is kept; run the same command to resume."
 
 
 class Stopping(SystemExit):

@@ -175,7 +175,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="""Test whether a model still works on inputs longer than those it was trained on, and find out why.
 
-Train a model, measure its checkpoints at many prefix lengths, and open the results in a browser:
+For example, train a model, measure its checkpoints at many prefix lengths, and open the results in a browser:
 
 - lengthlens train majority --positions none --lengths 1-50 --out checkpoints/majority
 - lengthlens measure checkpoints

@@ -84,8 +84,8 @@ TrustCode = Annotated[
     typer.Option(
         "--trust-code",
         metavar="FILE",
-        help="Allow the code of this Python file to run, for runs whose task is defined in it. No other code of a run "
-        "is executed. Repeatable.",
+        help="Allow the code of this Python file to run. Runs whose task is defined in the file need this. No other "
+        "code of a run is executed. Repeatable.",
     ),
 ]
 """What a command takes that opens the tasks of runs, which are data."""
@@ -95,7 +95,8 @@ ShardOption = Annotated[
     typer.Option(
         "--shard",
         metavar="K/M",
-        help="Do only share K of M of the work, for job arrays. K is from 1 to M; default: all.",
+        help="Do only share K of M shares of the work, e.g. in a job array. K is from 1 to M. Default: do "
+        "all of the work.",
     ),
 ]
 ExecutorOption = Annotated[

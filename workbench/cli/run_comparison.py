@@ -189,7 +189,7 @@ def prescription_sentence(a: ComparedRun, b: ComparedRun) -> str:
     rows = [] if frame is None else frame.where(length=entry["length"]).rows()
     begun = f"{b.name} was trained with the change that the diagnosis of {a.name} suggests ({change.about})."
     if not rows:
-        return f"{begun} They share no measurement at the diagnosed length {entry['length']:.0f}."
+        return f"{begun} The two runs share no measurement at the diagnosed length {entry['length']:.0f}."
     row = rows[0]
     interval = "" if row["low"] is None or row["low"] != row["low"] else f" [{-row['high']:+.2f}, {-row['low']:+.2f}]"
     effect = "raised" if row["value"] < 0 else "lowered"

@@ -32,7 +32,8 @@ from workbench.table.run_verdicts import last_verdict_of
 from workbench.tasks.known_tasks import task_label
 from workbench.tasks.presented.question_limit import question_limit
 
-UNJUDGED = "in parentheses: no part of the verdict, as the first or last N tokens may give the answer away"
+UNJUDGED = "values in parentheses do not count for the verdict, because the first or last N tokens may give the "
+"answer away"
 
 
 def verdict_lines(root: Path) -> list[str]:
@@ -89,8 +90,8 @@ def head(console: Console, run: Run) -> None:
     notes = [law] if law and not_uniform and not {"pretrained", "compiled"} & set(training) else []
     if fork := training.get("fork"):
         notes.append(
-            f"fork: the first {fork['step']:,} steps are those of run {fork['run']}; from there on the training "
-            "data are its own"
+            f"fork: the first {fork['step']:,} steps are those of run {fork['run']}; after that it has its own "
+            f"training data"
         )
     notes += [compiled_limit(training["compiled"])] if "compiled" in training else []
     notes += [run.weightless] if run.rows_only else []

@@ -24,7 +24,7 @@ class NotFinished(Stopping):
     """Leaving because the time is up, with a sentence; the same command continues."""
 
     def __init__(self, sentence: str) -> None:
-        super().__init__(f"{sentence}; not finished, run the same command again", NOT_FINISHED)
+        super().__init__(f"{sentence}; run the same command again to finish the work", NOT_FINISHED)
 
 
 @dataclass(frozen=True)

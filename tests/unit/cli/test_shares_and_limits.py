@@ -168,7 +168,7 @@ def test_a_sweep_whose_time_is_up_says_what_is_left_and_to_run_it_again(
     assert "4 cells in" in out
     assert "0 trained now, 0 existed already" in out
     assert said.endswith(
-        "The time limit is up: 4 of 4 cells are left to be trained; not finished, run the same command again\n"
+        "The time limit is up: 4 of 4 cells are left to be trained; run the same command again to finish the work\n"
     )
     status, out, said = ran(lambda: sweep(file, executor="serial", time_limit="1h"))
     assert (status, said.count("left")) == (0, 0)
@@ -195,7 +195,7 @@ def test_a_checkpoint_that_takes_longer_than_the_limit_is_ended(
         assert "no checkpoint could be measured within --time-limit 1s; give more time" in said
     else:
         assert status == 75
-        assert "2 of 3 checkpoints are left to be measured; not finished, run the same command again" in said
+        assert "2 of 3 checkpoints are left to be measured; run the same command again to finish the work" in said
 
 
 def test_what_another_process_has_measured_since_is_not_measured_again(make_run: Callable[..., Any]) -> None:

@@ -50,7 +50,7 @@ def adopt(
         typer.Option(
             min=0,
             metavar="ID",
-            help="Give the model's token id of <bos>, if its other tokens are in the order of the task.",
+            help="Give the model's token id of <bos>. This is enough if its other tokens are in the order of the task.",
         ),
     ] = None,
     set_: Annotated[
@@ -60,12 +60,13 @@ def adopt(
 ) -> None:
     """Convert checkpoints of TransformerLens's HookedTransformer into a run.
 
-    Training steps are read from the file names. All files are checked before anything is written. State what neither
-    the shapes of the weights nor the config contain, e.g. --set model.positions=rotary --set model.act_fn=gelu.
-    Models with folded LayerNorms are refused: convert the raw checkpoints instead.
+    Training steps are read from the file names. All files are checked before anything is written. If a setting follows
+    neither from the shapes of the weights nor from the config, state it, e.g. with --set model.positions=rotary --set
+    model.act_fn=gelu. Models with folded LayerNorms are refused: convert the raw checkpoints instead.
 
-    Use --tokens or --bos if the vocabulary of the model has another order or more tokens than the task. The weights
-    are stored in the order of the task. If the model outputs tokens, its outputs are reordered as well.
+    Use --tokens or --bos if the model orders its tokens differently from the task, or has more tokens. The run then
+    stores the token embeddings in the order of the task's tokens. If the model outputs tokens, its outputs are
+    reordered as well.
     """
     from workbench.runs.adoption.adopt import Foreign
     from workbench.runs.adoption.adopt import adopt as take_in

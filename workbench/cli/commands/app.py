@@ -18,7 +18,11 @@ def serve_app(
     host: Annotated[str, typer.Option(help="Listen on this address.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="Listen on this port.")] = 8050,
     browser: Annotated[
-        bool, typer.Option("--open/--no-browser", help="Open the dashboard in a browser, or only print its address.")
+        bool,
+        typer.Option(
+            "--open/--no-browser",
+            help="Open the dashboard in a browser. By default the command only prints the address.",
+        ),
     ] = False,
     filter_: Annotated[
         list[str] | None,
@@ -26,8 +30,8 @@ def serve_app(
             "--filter",
             metavar="KEY=VALUE",
             help="Show only these runs on the Runs page: task=parity, verdict=length-coupled, positions=rotary, "
-            "tag=TAG, or name=TEXT for runs whose name contains a text. Without a key, the value is a task, a "
-            "verdict or a text. Repeatable.",
+            "tag=TAG, or name=TEXT for runs whose name contains TEXT. If you give a value without a key, it is a "
+            "task, a verdict or a part of the name. Repeatable.",
         ),
     ] = None,
     trust_code: TrustCode = None,

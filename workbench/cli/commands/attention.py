@@ -46,24 +46,32 @@ def attention(
     ] = None,
     step: Annotated[int | None, typer.Option(min=0, help="Use this checkpoint. Default: the last.")] = None,
     test_set: Annotated[
-        str, typer.Option(metavar="TEST_SET", help="Draw from the `matched` or the `challenge` test set.")
+        str, typer.Option(metavar="TEST_SET", help="Draw the sequence from the `matched` or the `challenge` test set.")
     ] = "matched",
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Draw the sequence from this seed.")] = 0,
     tokens: Annotated[
         str | None,
         typer.Option(
-            help='Use this sequence, e.g. "w1 i0 i1 r" for flip_flop. Default: draw one. `lengthlens tasks NAME` lists '
+            help='Use this sequence, e.g. "w1 i0 i1 r" for flip_flop. Default: a drawn sequence. `lengthlens tasks '
+            "NAME` lists "
             "the tokens."
         ),
     ] = None,
     query: Annotated[
         int | None,
-        typer.Option(min=1, help="Show the query at the end of this prefix length. Default: the last one."),
+        typer.Option(
+            min=1,
+            help="Show the query at the last token of a prefix of this length. Default: the last "
+            "query of the sequence.",
+        ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", metavar="FILE", help="Write the whole pattern to this file: .svg, .pdf, .png or .html."
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Write the whole attention pattern to this file: .svg, .pdf, .png or .html.",
         ),
     ] = None,
     trust_code: TrustCode = None,
@@ -72,8 +80,8 @@ def attention(
 ) -> None:
     """Show which tokens of one sequence an attention head attends to.
 
-    The terminal shows the keys with the most attention. --json and --csv print all of them. The page Try it of the
-    dashboard shows the same pattern.
+    The terminal shows the keys with the most attention. --json and --csv print all of them. The dashboard shows the
+    same pattern on its page `Try it`.
     """
     from circuits.one_sequence import look
     from workbench.figures.export.titled_figure import refuse_ending, save

@@ -30,9 +30,15 @@ ACTIONS = ("make", "answer", "score")
 
 
 def challenge(
-    action: Annotated[str, typer.Argument(metavar="ACTION", help="Use `make`, `answer` or `score`.")],
+    action: Annotated[
+        str, typer.Argument(metavar="ACTION", help="Choose one of the actions `make`, `answer` and `score`.")
+    ],
     answers: Annotated[
-        Path | None, typer.Argument(metavar="[ANSWERS]", help="Write or score this file of answers (JSON lines).")
+        Path | None,
+        typer.Argument(
+            metavar="[ANSWERS]",
+            help="Write answers to this file (`answer`), or read them from it (`score`). It contains JSON lines.",
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Set the seed of the models. Required for `make`.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the models to this new folder. Required for `make`.")] = None,
@@ -41,23 +47,31 @@ def challenge(
     ] = None,
     folder: Annotated[
         Path | None,
-        typer.Option("--challenge", help="Read this challenge. Required for `answer` and `score`."),
+        typer.Option("--challenge", help="Read the challenge in this folder. Required for `answer` and `score`."),
     ] = None,
     truth: Annotated[
         Path | None,
-        typer.Option(help="Use this file for the truth. Default: name of the folder with `-truth.json`."),
+        typer.Option(
+            help="Write the planted causes to this file (`make`), or read them from it (`score`). Default: the name "
+            "of the folder, followed "
+            "by `-truth.json`."
+        ),
     ] = None,
     method: Annotated[
-        str | None, typer.Option(help="Let this method answer. A wrong name lists all methods. Required for `answer`.")
+        str | None,
+        typer.Option(help="Use this method to answer. An unknown name lists all methods. Required for `answer`."),
     ] = None,
-    tuning: Annotated[Path | None, typer.Option(help="Let a baseline learn from the challenge in this folder.")] = None,
+    tuning: Annotated[
+        Path | None, typer.Option(help="Train a baseline method on the challenge in this folder.")
+    ] = None,
     as_json: JsonOption = False,
     as_csv: CsvOption = False,
 ) -> None:
-    """Make models with planted causes of failure, and score answers that name cause, location and intervention.
+    """Make models with planted causes of failure, and score answers that name the cause, location and intervention.
 
-    `make` writes the models to a folder, and their truth to a file next to it. `answer` lets one of our methods answer
-    all models of a folder. `score` compares a file of answers with the truth.
+    `make` writes the models to a folder, and their planted causes to a file next to the folder. `answer` applies one of
+    our methods to all models of a folder and writes its answers to a file. `score` compares a file of answers with the
+    planted causes.
     """
     refuse_both(as_json, as_csv)
     if action not in ACTIONS:

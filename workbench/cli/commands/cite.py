@@ -27,8 +27,9 @@ def cite(
 ) -> None:
     """Print what to cite, as BibTeX.
 
-    Without a name, print LengthLens and TransformerLens. A claim or a suite adds its papers. A task adds the papers of
-    all claims that train on this task. A run adds the papers of claims with its task, positions and kind of model.
+    Without a name, print the entries of LengthLens and TransformerLens. A claim or a suite adds its papers. A task adds
+    the papers of all claims that train on this task. A run adds the papers of all claims that have the same task,
+    positions and kind of model.
     """
     from workbench.claims.citations import TRANSFORMER_LENS, entry_of_lengthlens, papers_of_claims
 

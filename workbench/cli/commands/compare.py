@@ -28,7 +28,7 @@ def compare(
     """Compare runs with the first one: verdicts, settings that differ, and accuracy over prefix length.
 
     A difference of accuracies is significant if its 95 % interval excludes 0. If one run was trained with the change
-    that the diagnosis of the first suggests, the output reports whether the change raised accuracy.
+    that the diagnosis of the first run suggests, the output reports whether the change raised accuracy.
     """
     from workbench.cli.many_runs import refuse_many_below
 

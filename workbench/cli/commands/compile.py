@@ -21,7 +21,7 @@ def compile_program(
         ),
     ],
     lengths: Annotated[
-        str, typer.Option(help="Assume that these lengths, in tokens, were trained. The model is correct on them.")
+        str, typer.Option(help="Use these lengths, in tokens, as training lengths. The model is correct on them.")
     ] = "1-20",
     up_to: Annotated[
         int, typer.Option("--up-to", min=1, help="Make comparisons exact for prefixes of up to this many tokens.")
@@ -49,8 +49,9 @@ def compile_program(
     """Compile a C-RASP program into a transformer that computes it exactly.
 
     The result is a run. Two options make a broken variant, which is correct on short prefixes and wrong on some longer
-    ones. With --up-to 20 its comparisons are too coarse for small margins at long prefixes. Such sequences are rare, so
-    the verdict over all sequences hardly changes. With --first-keys 20 it ignores all later tokens.
+    ones. With --up-to 20, the comparisons of the model are too coarse for small margins at long prefixes. Such
+    sequences are rare, so the verdict over all sequences hardly changes. With --first-keys 20, the model ignores all
+    later tokens.
 
     FILE.crasp contains one definition per line. The last line is the answer:
 

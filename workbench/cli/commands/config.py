@@ -21,8 +21,8 @@ def print_config(
 ) -> None:
     """Print the settings of a run as YAML: task, model, training and seeds.
 
-    The output ends with a command that trains the same run in a new folder. A run that `lengthlens train` did not
-    train has no such command. `lengthlens train --resume RUN` continues the run itself.
+    The output ends with a command that trains the same run in a new folder. This command is missing if the run was not
+    trained by `lengthlens train`. `lengthlens train --resume RUN` continues the run itself.
     """
     from workbench.runs.run import Run
 

@@ -25,7 +25,9 @@ ABOUT_GALLERY = "Runs of the gallery, with model cards"
 
 
 def data(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Write this dataset. Default: list all.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Write this dataset. Default: list all datasets.")
+    ] = None,
     to: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the dataset to this new folder.")] = None,
     as_json: JsonOption = False,
     as_csv: CsvOption = False,

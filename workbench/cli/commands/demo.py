@@ -75,10 +75,11 @@ def demo(
         if any("stopped at step" in f.error for f in failures):
             raise Stopping(sentence)
         raise SystemExit(sentence)
-    print("Measuring the main quantities of every checkpoint, then all quantities of the last one of each run.")
+    print("Measuring the main quantities of every checkpoint, then all quantities of the last checkpoint of each run.")
     _measure(out)
     print(
-        f"Three runs trained and measured in {time.monotonic() - start:,.0f} s; to look at them: lengthlens app {out}"
+        f"Three runs were trained and measured in {time.monotonic() - start:,.0f} s; to look at them: lengthlens app "
+        f"{out}"
     )
     for line in [*verdict_lines(out), *why_lines(out)]:
         print(line)

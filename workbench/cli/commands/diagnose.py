@@ -34,8 +34,8 @@ def diagnose(
 ) -> None:
     """Find out why a run fails at longer lengths: measure the diagnosis of its last checkpoint, then print it.
 
-    This is `lengthlens measure RUN --only diagnosis --steps last`, followed by the result. An existing diagnosis is
-    not measured again. `lengthlens prescribe RUN` then suggests a changed training.
+    The command runs `lengthlens measure RUN --only diagnosis --steps last` and then prints the result. An existing
+    diagnosis is not measured again. `lengthlens prescribe RUN` then suggests a changed training.
     """
     from workbench.cli.commands.measure import measure
     from workbench.cli.commands.prescribe import refuse_undiagnosable

@@ -13,8 +13,8 @@ URL_LABEL = "Documentation"
 def print_places() -> None:
     """Print where the documentation is: pages, help of each command, and glossary.
 
-    The pages are Markdown files of the source tree. A package without them names the address of the pages, if its
-    metadata contain one.
+    The pages are Markdown files of the source tree. If an installed package does not contain the pages, the command
+    prints their web address from the metadata of the package.
     """
     from workbench.cli.table_text import align_columns
 
@@ -37,7 +37,7 @@ def where_pages_are() -> str:
     first = Path(workbench.__file__).resolve().parent.parent / "docs" / "index.md"
     if first.is_file():
         return str(first)
-    return _address() or "folder docs of the source code, which this installation does not contain"
+    return _address() or "in the folder docs of the source code, which this installation does not contain"
 
 
 def _address() -> str:

@@ -16,8 +16,9 @@ def fetch(
 ) -> None:
     """Copy runs from an object store: settings, logs and measurements, but no weights.
 
-    Run it again to fetch only new or changed objects. Credentials come from the standard configuration of the store
-    (e.g. the AWS profile). For another S3 server write s3://bucket/study?endpoint_override=host:9000&scheme=http.
+    Run the same command again to fetch only new or changed objects. Credentials come from the standard configuration of
+    the store (e.g. the AWS profile). For another S3 server write
+    s3://bucket/study?endpoint_override=host:9000&scheme=http.
     """
     from workbench.cli.progress import Bar
     from workbench.table.object_store import fetch as fetch_runs

@@ -63,19 +63,23 @@ def fork(
     at: Annotated[
         str,
         typer.Option(
-            metavar="STEPS", help="Fork it at these checkpoint steps, e.g. 150,300. `lengthlens steps RUN` lists them."
+            metavar="STEPS",
+            help="Fork the run at these checkpoint steps, e.g. 150,300. `lengthlens steps RUN` lists them.",
         ),
     ],
     children: Annotated[int, typer.Option(min=1, max=MOST_FORKS, help="Train this many forks from each step.")] = 3,
     lengths: Annotated[
         str | None,
-        typer.Option(help="Train on these lengths from the step on, in tokens, as LOW-HIGH. Default: as the run."),
+        typer.Option(
+            help="Train the forks on these lengths in tokens, written as LOW-HIGH. Default: the lengths of the run."
+        ),
     ] = None,
     curriculum: Annotated[
         str | None,
         typer.Option(
-            help=f"Use this distribution of training lengths from the step on: {', '.join(CURRICULA)}. Set its "
-            "parameters with --set, e.g. few_long with training.curriculum.share=0.1. Default: as the run.",
+            help=f"Train the forks with this distribution of lengths: {', '.join(CURRICULA)}. Set its "
+            "parameters with --set, e.g. few_long with training.curriculum.share=0.1. Default: the distribution of "
+            "the run.",
             autocompletion=completing(lambda: CURRICULA),
         ),
     ] = None,
@@ -84,7 +88,7 @@ def fork(
         typer.Option(
             "--set",
             metavar="PATH=VALUE",
-            help="Set training.curriculum.NAME from the step on. Repeatable.",
+            help="Set training.curriculum.NAME for the forks. Repeatable.",
         ),
     ] = None,
     out: Annotated[
@@ -98,20 +102,20 @@ def fork(
         int | None, typer.Option(min=1, help="Use this many worker processes. Default: one per core.")
     ] = None,
     executor: ExecutorOption = "processes",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="List the new runs. Train nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List the new runs without training them.")] = False,
     time_limit: TimeLimitOption = None,
     trust_code: TrustCode = None,
 ) -> None:
-    """Continue the training of a run from a checkpoint, several times, each time on other training data.
+    """Continue the training of a run from a checkpoint several times, each time on different training data.
 
     All forks start with the weights and the optimizer's state of the run at that step. From then on, each fork draws
-    its own sequences and lengths. If the forks end alike, and runs with other seeds end differently, the outcome was
-    decided by that step. With --lengths, --curriculum or --set the forks also change the length distribution. Compare
-    them with forks of the same step without a change.
+    its own sequences and lengths. If the forks all end alike while runs with other seeds end differently, the outcome
+    was already decided at that step. With --lengths, --curriculum or --set, the forks also change the length
+    distribution. Compare such forks with unchanged forks of the same step.
 
-    The new runs are called NAME-fork150-1, NAME-fork150-2 and so on. Up to the step they are bit-identical to RUN. If
-    RUN was trained with --set training.keep_state_at=[150], forks begin at step 150. Otherwise they repeat the steps
-    before. Run the same command to resume; finished forks are kept.
+    The new runs are called NAME-fork150-1, NAME-fork150-2 and so on. Up to the forked step, they are bit-identical to
+    RUN. If RUN was trained with --set training.keep_state_at=[150], the forks begin at step 150. Otherwise each fork
+    first repeats the training up to that step. Run the same command to resume; finished forks are kept.
     """
     from workbench.cli.sweeping.sweep_cells import STATE_WORDS, train_jobs
     from workbench.cli.time_limit import NotFinished

@@ -16,12 +16,14 @@ def open_gallery(
         Path | None,
         typer.Option(metavar="DIR", help="Copy the runs to this new folder instead of starting the dashboard."),
     ] = None,
-    serve: Annotated[bool, typer.Option(help="Start the dashboard. Otherwise list the runs and their folder.")] = True,
+    serve: Annotated[
+        bool, typer.Option(help="Start the dashboard. With --no-serve, only list the runs and their folder.")
+    ] = True,
     host: Annotated[str, typer.Option(help="Listen on this address.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="Listen on this port.")] = 8050,
     browser: Annotated[bool, typer.Option("--open", help="Open the dashboard in a browser.")] = False,
 ) -> None:
-    """Show the example runs that come with LengthLens in the dashboard, or copy them."""
+    """Open the example runs of LengthLens in the dashboard, or copy them to a folder."""
     from workbench.runs import gallery
 
     source = gallery()

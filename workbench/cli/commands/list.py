@@ -20,8 +20,8 @@ def list_runs(
     """List the runs of a folder: task, longest trained length, steps, and last verdict.
 
     The command is also called `ls` and `runs`. `lengthlens measure` notes the last verdict and reach of each run in its
-    table, so that a folder of 1,000 runs is listed within 2 seconds. Runs measured by an older version take longer at
-    the first call.
+    table, so that a folder of 1,000 runs is listed within 2 seconds. For runs that an older version measured, the first
+    call takes longer.
     """
     refuse_both(as_json, as_csv)
     print_runs(folder, as_json, as_csv)

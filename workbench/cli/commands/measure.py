@@ -65,8 +65,9 @@ def measure(
     deepen: Annotated[
         str,
         typer.Option(
-            help="Draw more sequences where they may decide a verdict, at these checkpoints: last (of each run), all "
-            "or bracket. Bracket takes the last one and the undecided ones just before the final verdict began."
+            help="Draw more sequences at lengths where they may decide a verdict. Choose the checkpoints: `last` (of "
+            "each run), `all` or `bracket`. With `bracket`, these are the last checkpoint and the undecided ones "
+            "just before the final verdict began."
         ),
     ] = "last",
     evaluation_seed: Annotated[
@@ -80,8 +81,8 @@ def measure(
         list[str] | None,
         typer.Option(
             metavar="PARAMETER=VALUE",
-            help="Evaluate the task with other parameters, e.g. k=12,least=12. They must not change its set of "
-            "tokens or of answers. The results are stored separately. Repeatable.",
+            help="Evaluate the task with other parameters, e.g. k=12,least=12. The parameters must not change the "
+            "tokens or the possible answers of the task. The results are stored separately. Repeatable.",
         ),
     ] = None,
     executor: ExecutorOption = "processes",
@@ -99,9 +100,10 @@ def measure(
 ) -> None:
     """Measure checkpoints in parallel. Existing results are kept.
 
-    Results are Parquet files in the folder of each run, collected in its table.parquet. A damaged checkpoint is
-    reported and skipped; the exit status is then 1. On a device other than cpu, one process measures unless you name
-    an executor. Results are stored per kind of device, so another kind measures again.
+    Results are stored as Parquet files in the folder of each run, and then collected in the run's table.parquet. A
+    damaged checkpoint is reported and skipped; the exit status is then 1. On a device other than cpu, a single process
+    measures all checkpoints, unless you name an executor. Results are stored separately for each kind of device, so on
+    another kind they are measured again.
     """
     from workbench.cli.measure_plan import measure_with_progress
     from workbench.measure.request import MeasureRequest

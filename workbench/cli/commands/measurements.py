@@ -26,8 +26,8 @@ def list_measurements(
 ) -> None:
     """List the measurements, one line each. `lengthlens measure DIR --only NAME` runs one.
 
-    `lengthlens measure DIR` runs all of them except those marked `only by name`. The command is also
-    `lengthlens measure --list`.
+    `lengthlens measure DIR` runs all of them except those marked `only by name`. `lengthlens measure --list` prints the
+    same list.
     """
     from workbench.cli.declared_quantities import matching, measurement_rows
 

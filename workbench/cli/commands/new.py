@@ -17,7 +17,7 @@ def new(
     name: Annotated[str, typer.Argument(help="Name the task with small letters, digits and _.")],
     to: Annotated[Path, typer.Option("--to", help="Write the files into this folder.")] = Path(),
 ) -> None:
-    """Write a working example task to NAME.py, and its test, as a start for your own task."""
+    """Write a working example task to NAME.py, and write its test. Change both into your own task."""
     if what != "task":
         raise UsageError(
             f"lengthlens new cannot write {quoted_value(what)}, only a task; run lengthlens new task my_task"
@@ -26,5 +26,8 @@ def new(
 
     task, test, cls = write_task(name, to)
     place = shlex.quote(f"{task}:{cls}")
-    print(f"{task} is a task that works: has x occurred so far? Make it yours. {test} is its test.")
+    print(
+        f"{task} contains a working example task with the question: has x occurred so far? Change it into your own "
+        f"task. {test} is its test."
+    )
     print(f"Next: lengthlens tasks --check {place}, then lengthlens train {place}")

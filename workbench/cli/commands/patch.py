@@ -54,10 +54,11 @@ def patch(
 
     Each pair has two sequences of the length-matched test set with different right answers. One activation of the first
     sequence is replaced by the same activation of the second sequence, the *donor*. The table states how often the
-    model then gives the right answer of the donor, and how often it did so before. A high share means that this
-    activation carries the answer.
+    model gives the right answer of the donor with and without patching. A high share means that this activation carries
+    the answer.
 
-    No value is stored. To store patching between two lengths, run `lengthlens measure RUN --only circuits.interchange`.
+    No value is stored. To measure and store patching between two lengths, run `lengthlens measure RUN --only
+    circuits.interchange`.
     """
     from workbench.cli.options import integers
     from workbench.runs.run import Run

@@ -23,8 +23,8 @@ def plot(
         Path,
         typer.Argument(
             metavar="RUN|DIR",
-            help="Plot this run, or the runs of this folder: one line each, or the median and range by task of more "
-            "than eight runs.",
+            help="Plot this run, or the runs of this folder. With up to eight runs, each run gets a line. With more, "
+            "the plot shows the median and range for each task.",
         ),
     ],
     quantity: Annotated[
@@ -52,14 +52,17 @@ def plot(
     ] = None,
     measurement: Annotated[
         str | None,
-        typer.Option(help="Use the quantity of this measurement. Default: the first one with a quantity of that name."),
+        typer.Option(
+            help="Choose this measurement if several measurements have a quantity of the given name. "
+            "Default: the first of them."
+        ),
     ] = None,
     figure: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Draw this figure of the Run page instead of a quantity, by its name in notebooks, such as "
-            "`event_order`. Needs --out, --json or --csv. Default: the figure of the quantity.",
+            help="Draw a figure of the Run page instead of a quantity. Give the name that it has in notebooks, such "
+            "as `event_order`. Needs --out, --json or --csv. Default: the figure of the quantity.",
         ),
     ] = None,
     out: Annotated[
@@ -71,9 +74,9 @@ def plot(
 ) -> None:
     """Plot a quantity with its 95 % intervals, as the dashboard draws it.
 
-    Of more than eight runs it plots the median over the runs of each task, with the lowest and the highest run in place
-    of the interval. Without --out, print the values with bars in the terminal. --json and --csv print exactly the drawn
-    values.
+    For more than eight runs, it plots the median over the runs of each task. The lowest and the highest run then
+    replace the interval. Without --out, it prints the values as bars in the terminal. --json and --csv print exactly
+    the plotted values.
     """
     from workbench.cli.many_runs import refuse_many_below
 

@@ -35,7 +35,7 @@ def predict(
         str | None,
         typer.Argument(
             metavar="[TASK]",
-            help="Predict for this task, or for the task and model of this run. Names of the literature also work "
+            help="Predict for this task, or for the task and model of this run. Names from the literature also work "
             "(tomita_4, D_12, unique-copy).",
             autocompletion=completing_tasks,
         ),
@@ -79,14 +79,16 @@ def predict(
         typer.Option(
             "--set",
             metavar="PATH=VALUE",
-            help="Set task.PARAMETER or positions.SETTING, e.g. positions.period of limit. Repeatable.",
+            help="Set task.PARAMETER or positions.SETTING, e.g. positions.period for the encoding limit. Repeatable.",
         ),
     ] = None,
-    program: Annotated[bool, typer.Option("--program", help="Print the C-RASP programs behind a guarantee.")] = False,
+    program: Annotated[
+        bool, typer.Option("--program", help="Print the C-RASP programs that prove a guarantee.")
+    ] = False,
     as_json: JsonOption = False,
     as_csv: CsvOption = False,
 ) -> None:
-    """Print what theory predicts for a task or a regular language, and by which theorem.
+    """Print what theory predicts for a task or a regular language, and name the theorem.
 
     - *guaranteed*: the task is in the class of a theorem about length generalization.
     - *expressible*: a theorem shows that such a model exists, but not that training finds it.
@@ -180,12 +182,12 @@ def program_texts(said: Prediction) -> list[str]:
     from workbench.theory.errors import TheoryError
 
     if said.verdict != "guaranteed":
-        return ["no program: programs are printed only for the prediction guaranteed"]
-    known = "described above, and not written out" if said.program else "not written out: the theorem gives none"
+        return ["no program is printed, because only the prediction `guaranteed` has programs"]
+    known = "described above, but not printed" if said.program else "not printed, because the theorem gives none"
     try:
         return [str(program) for program in said.programs()] or [f"the program is {known}"]
     except TheoryError as error:
-        return [f"the program is not written out: {error}"]
+        return [f"the program cannot be printed: {error}"]
 
 
 def tell(console: Console, said: Prediction) -> None:
@@ -195,7 +197,8 @@ def tell(console: Console, said: Prediction) -> None:
     console.print(f"[bold]{said.subject}[/] · {said.model}: [bold]{verdict}[/]", highlight=False)
     facts = [("class", said.language_class), ("program", said.program), ("because", said.reason)]
     if said.theorem != "none":
-        derived = "; that it covers this task is derived here, not in the paper" if said.derived else ""
+        own = "; we derived that the theorem covers this task, and the paper does not state it"
+        derived = own if said.derived else ""
         facts.append(("theorem", said.theorem + derived))
     facts += [("assuming", text) for text in said.assumptions]
     facts.append(("otherwise", said.other_reading))
@@ -232,7 +235,7 @@ def _settings(settings: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
             sizes[path[1]] = value
         else:
             raise UsageError(
-                f"--set takes task.PARAMETER=.. or positions.SETTING=.. (e.g. positions.period of limit), "
+                "--set takes task.PARAMETER=.. or positions.SETTING=.. (e.g. positions.period for the encoding limit), "
                 f"not {'.'.join(path)}={value}"
             )
     return parameters, sizes

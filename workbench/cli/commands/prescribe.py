@@ -29,7 +29,7 @@ def prescribe(
     """Print why a run fails past its training length, and a training command that may fix the failure.
 
     Nothing is trained without --run. Measure the diagnosis first: `lengthlens diagnose RUN`. The printed command
-    differs from that of the run only in what the diagnosis suggests:
+    differs from the training command of the run only in the change that the diagnosis suggests:
 
     - If position encoding is the cause, it randomizes the position ids.
     - If the number of attended tokens is the cause, it scales attention scores by log n.

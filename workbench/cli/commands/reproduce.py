@@ -31,7 +31,7 @@ def reproduce(
         list[str] | None,
         typer.Argument(
             metavar="[NAME ...]",
-            help="Reproduce these suites (crasp-exact) or claims (HE07). --list prints all.",
+            help="Reproduce these suites (e.g. crasp-exact) or claims (e.g. HE07). --list prints the names of all.",
             autocompletion=completing(_suite_names),
         ),
     ] = None,
@@ -45,7 +45,9 @@ def reproduce(
     seeds: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Train at most this many seeds per cell. Claims that need more are not run. Default: all."
+            min=1,
+            help="Train at most this many seeds per combination of settings. Claims that need more seeds are "
+            "not run. Default: all.",
         ),
     ] = None,
     workers: Annotated[
@@ -54,17 +56,24 @@ def reproduce(
     executor: ExecutorOption = "processes",
     runs: Annotated[
         Path | None,
-        typer.Option(help="Keep the trained runs in this folder. Default: delete each after it is measured."),
+        typer.Option(help="Keep the trained runs in this folder. Default: delete each run after it is measured."),
     ] = None,
     add: Annotated[
         list[Path] | None,
-        typer.Option("--add", help="Add the rows of a runs.parquet from another machine. Repeatable."),
+        typer.Option("--add", help="Add the rows of this runs.parquet, which another machine wrote. Repeatable."),
     ] = None,
     again: Annotated[
-        bool, typer.Option("--again", help="Compute and train stored claims again, and compare the results.")
+        bool,
+        typer.Option(
+            "--again",
+            help="Compute stored claims again, training included, and compare the new results with the stored ones.",
+        ),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what is missing and what it costs. Compute nothing.")
+        bool,
+        typer.Option(
+            "--dry-run", help="Print which claims are missing and how long they take, without computing them."
+        ),
     ] = False,
     list_: Annotated[
         bool, typer.Option("--list", help="List the suites, or the claims of NAME, with kind, cost and last verdict.")
@@ -78,12 +87,13 @@ def reproduce(
     """Reproduce claims of papers about length generalization, and print the verdict on each.
 
     Stored verdicts are printed and not computed again, unless you give --again or a new folder in --out. Each claim
-    states what is computed and when it holds. It also states if that rule was chosen after the numbers were known.
-    Verdicts: *holds*, *does not hold at this scale*, *depends on the seed*, *undecided*, *outside the theorem's range*,
-    *not run*.
+    states what is computed and when it holds. It also states whether this criterion was chosen after the numbers were
+    known. Verdicts: *holds*, *does not hold at this scale*, *depends on the seed*, *undecided*, *outside the theorem's
+    range*, *not run*.
 
     Numbers go to claims.parquet, with one page per suite in the same folder. Results of a trained run go to
-    runs.parquet as soon as the run ends. A run from which others start stays in starting_runs until they are trained.
+    runs.parquet as soon as the run ends. If other runs start from a run, it is kept in the folder starting_runs until
+    they are trained.
     """
     from workbench.claims.suites.registry import SUITES
     from workbench.cli.errors import UsageError
@@ -215,7 +225,9 @@ def _tell_seeds(claim: Claim, out: Path) -> None:
     stored = current_evidence(claim, read_evidence(out))
     lines = block_lines(claim, stored.rows) if stored else []
     if lines:
-        print("Seeds: each block is one seed, as high as its value. Seeds to the right of | support the claim.")
+        print(
+            "Seeds: each block is one seed, and its height shows the value. Seeds to the right of | support the claim."
+        )
     for line in lines:
         print(f"  {line}")
 

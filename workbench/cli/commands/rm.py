@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def remove_runs(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Delete the runs in these folders.")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Delete without a question.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Delete without confirmation.")] = False,
 ) -> None:
     """Delete runs with their checkpoints and results. This cannot be undone.
 

@@ -23,10 +23,11 @@ def status(
     as_json: JsonOption = False,
     as_csv: CsvOption = False,
 ) -> None:
-    """Show the state of each run of a folder: training at a step, stopped or finished, and how far it is measured.
+    """Show the state of each run of a folder: whether its training is running, stopped or finished, and how far it is
+    measured.
 
-    A run counts as training if it wrote its training log within the last 15 seconds. Results that were just written
-    show a measurement in progress. `lengthlens list` prints the verdicts.
+    A run counts as training if it wrote its training log within the last 15 seconds. If results were written just now,
+    a measurement is in progress. `lengthlens list` prints the verdicts.
     """
     import sys
 

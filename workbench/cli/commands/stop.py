@@ -13,7 +13,7 @@ from workbench.cli.errors import UsageError
 def stop(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Stop the training of the run in this folder.")],
 ) -> None:
-    """Stop the training of a run on this machine, as Ctrl-C does: it saves a checkpoint first.
+    """Stop the training of a run on this machine. As with Ctrl-C, the training saves a checkpoint first.
 
     `lengthlens train --resume RUN` continues the training bit-identically.
     """

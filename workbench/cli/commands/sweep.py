@@ -40,7 +40,7 @@ def sweep(
     ] = None,
     executor: ExecutorOption = "processes",
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="List the cells and which are missing. Train nothing.")
+        bool, typer.Option("--dry-run", help="List the cells of the grid and mark the missing ones. Train nothing.")
     ] = False,
     plan: Annotated[
         bool,
@@ -74,9 +74,9 @@ def sweep(
     A relative folder in `out` is relative to the folder of FILE.yaml, so that the command finds finished runs from any
     working directory. For a sweep from --list, it is relative to the working directory.
 
-    An axis that is not an option (`scheme`) sets several keys at once. A list under `grid` means several grids. The
-    values that vary name the run: majority-nope-seed0. All cells are checked before training starts. `measure` may
-    also be {only: [behaviour], steps: last, lengths: [100, 200], sequences: 256}.
+    An axis that is not an option (here `scheme`) sets several keys at once. For several grids, write a list under
+    `grid`. Each run is named after the values that vary, e.g. majority-nope-seed0. All cells are checked before
+    training starts. `measure` may also be {only: [behaviour], steps: last, lengths: [100, 200], sequences: 256}.
     """
     from workbench.cli.sweeping.shipped_sweeps import about, find_sweep
     from workbench.cli.sweeping.sweep_cells import (
@@ -190,7 +190,7 @@ def renaming(pairs: Sequence[tuple[str, str]], root: Path) -> list[str]:
     run, cell = pairs[0]
     count = "1 run has" if len(pairs) == 1 else f"{len(pairs):,} runs have"
     return [
-        f"{count} the settings of missing cells under another name: names contain the axes that vary. To keep a run, "
+        f"{count} the settings of missing cells but another name. Names contain the axes that vary. To keep a run, "
         f"rename its folder, e.g. mv {root / run} {root / cell}"
     ]
 

@@ -32,7 +32,7 @@ def tasks(
 
     *Kind* is what a model must track to answer at every length: a finite **state**, an **average**, an unbounded
     **counter**, or a **pointer** to one position. *Chance* is the accuracy of the best constant answer at length 64 (or
-    the next length that the task has). In a pipe the list has one task per line.
+    the next length that the task has). If you pipe the output into another program, it has one task per line.
     """
     from workbench.cli.early_refusal import refuse_no_task
 

@@ -52,7 +52,7 @@ def train(
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Write the run to checkpoints/NAME. Give this or --out."),
+        typer.Option(metavar="NAME", help="Write the run to checkpoints/NAME. Give either this option or --out."),
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the settings and the folder of the run, and train nothing.")
@@ -87,8 +87,8 @@ def train(
     ids: Annotated[
         str | None,
         typer.Option(
-            help=f"Set the position ids in training: {', '.join(ID_SAMPLERS)}. The task gives the ids of coupled and "
-            "predicted; with predicted, the model itself predicts the ids of its answers.",
+            help=f"Set the position ids in training: {', '.join(ID_SAMPLERS)}. For coupled and predicted, the task "
+            f"defines the ids. With predicted, the model itself predicts the ids of its answers.",
             show_default=DEFAULT["ids"],
             autocompletion=completing(lambda: ID_SAMPLERS),
         ),
@@ -150,7 +150,7 @@ def train(
         int | None,
         typer.Option(
             min=0,
-            help="Set the seeds of weights and data. --set seeds.init=.. sets only one.",
+            help="Set the seeds of weights and data. --set seeds.init=.. sets only one of them.",
             show_default=DEFAULT["seed"],
         ),
     ] = None,
@@ -160,22 +160,23 @@ def train(
             "--max-length",
             "--length",
             min=1,
-            help="Train on lengths from 1 to this number of tokens; another form of --lengths 1-N.",
+            help="Train on lengths from 1 to this number of tokens. This option is short for --lengths 1-N.",
         ),
     ] = None,
     seeds: Annotated[
         str | None,
         typer.Option(
             metavar="SEEDS",
-            help="Train several runs one after another: seeds 0-4, seeds 0,1,2, or 3 for the 3 seeds 0,1,2. With --out "
-            "DIR the runs are DIR-s0, DIR-s1, ...",
+            help="Train several runs one after another, with the seeds of a range (0-4), of a list (0,1,2), or of a "
+            "number (3 means 0,1,2). With --out DIR, the runs are called DIR-s0, DIR-s1, ...",
         ),
     ] = None,
     start: Annotated[
         str | None,
         typer.Option(
             metavar="RUN@STEP",
-            help="Start from the weights of a checkpoint of another run (RUN@last: its last one). The new run uses the "
+            help="Start from the weights of a checkpoint of another run (RUN@last means its last one). The new run "
+            "uses the "
             "model of that run, and its training lengths unless you give --lengths. Tokens are matched by name.",
         ),
     ] = None,
@@ -183,7 +184,8 @@ def train(
         Path | None,
         typer.Option(
             metavar="RUN",
-            help="Train this run on, with its stored settings. The result is bit-identical. Give no task.",
+            help="Continue the training of this run with its stored settings. The result is bit-identical to "
+            "training without a break. Leave the task out.",
         ),
     ] = None,
     set_: Annotated[
@@ -210,7 +212,7 @@ def train(
     - training.regularizers.positional=1e-4, training.regularizers.attention_entropy=0.01
     - training.early_stop.accuracy=0.99 stops once the longest training lengths are learned
     - 'training.task_schedule=[{"parameter": "p", "values": [2, 3], "over": 1000}]' changes the task during training
-    - 'training.id_schedule={"values": ["arange"], "over": 1000}' uses these ids first, then those of --ids
+    - 'training.id_schedule={"values": ["arange"], "over": 1000}' first uses the ids `arange`, then those of --ids
     - training.lengths_per_batch=4 divides each batch into 4 groups, and each group draws its own length
     - training.strings=1000 trains on a fixed set of 1000 sequences instead of new ones in each batch
     - model.tied=true ties the unembedding to the embedding, for tasks whose answers are tokens (text)

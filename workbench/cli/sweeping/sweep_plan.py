@@ -241,8 +241,9 @@ def plan_lines(plan: SweepPlan, workers: int) -> list[str]:
     lines.append(f"{least}{plan.new_bytes / 1e9:,.3g} GB on the disk; {memory} ({aside}).")
     if plan.known:
         lines.append(
-            f"Estimated from {plan.known:,} timed runs of this sweep ({plan.measured:,} of them measured). The "
-            "estimate of a missing run uses the timed runs with the most similar settings, in proportion to tokens. It "
+            f"Estimated from {plan.known:,} timed runs of this sweep ({plan.measured:,} of them measured). The time "
+            f"of a missing run is that of the timed runs with the most similar settings, scaled by the number of "
+            f"tokens. It "
             "assumes one thread per process and similar machines."
         )
     else:

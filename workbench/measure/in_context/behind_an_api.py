@@ -119,7 +119,7 @@ def read_prompts(path: Path) -> tuple[Presented, int, int]:
     first = next(lines, {})
     spec = first.get("task")
     if first.get("lengthlens") != "prompts" or not isinstance(spec, Mapping):
-        raise RunError(f"{path} is not a file of prompts; lengthlens prompts writes one")
+        raise RunError(f"{path} is not a file of prompts; write one with `lengthlens prompts`")
     strings: Any = first.get("strings")
     seed: Any = first.get("seed")
     if not (_whole(strings, 2, MOST_PROMPTS) and _whole(seed, 0, 2**63 - 1)):

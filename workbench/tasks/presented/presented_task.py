@@ -112,8 +112,8 @@ class Presented(Task):
         alphabet = getattr(self.inner, "alphabet", None)
         if alphabet is None or not {*self._answer_names} <= {*alphabet}:
             raise TaskError(
-                f"{self.inner.name} cannot be put in words: that takes a task whose answers are symbols of its input, "
-                "such as copy, ub, ur, ul or nr_last"
+                f"{self.inner.name} cannot be presented in words, because its answers are not symbols of its input; "
+                f"choose a task such as copy, ub, ur, ul or nr_last"
             )
         if len(alphabet) != len(self.wording.symbols):
             raise TaskError(

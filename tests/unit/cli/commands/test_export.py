@@ -62,7 +62,7 @@ def test_the_card_says_what_the_rows_say(exported: Run) -> None:
     assert "Length-coupled at step 1,200. Accuracy falls from 1.00" in card
     assert "first failing length, matched test set: 33 to 48" in card
     assert "since step 800 (last different verdict: step 70)" in card
-    assert "\n\nin parentheses: no part of the verdict" in card, "what a table means stands below it"
+    assert "\n\nvalues in parentheses do not count for the verdict" in card, "what a table means stands below it"
     where = {"quantity": "accuracy", "step": 1200, "length": 64, "law": "matched", "mode": "teacher_forced"}
     (found,) = Table.load(FLIP_FLOP).frame(**where).itertuples()
     line = next(line for line in card.splitlines() if line.startswith("| 64 |"))

@@ -118,7 +118,7 @@ def test_each_test_set_stands_next_to_its_baseline(run: Any, capsys: pytest.Capt
     text = shown(run, capsys)
     assert "19 2.1 × N 0.800 [0.76, 0.84] 0.50 (0.670 [0.63, 0.71]) 0.84" in text
     assert "37 4.1 × N 0.800 [0.76, 0.84] 0.50 0.730 [0.69, 0.77] 0.52" in text
-    assert "in parentheses: no part of the verdict" in text
+    assert "values in parentheses do not count for the verdict" in text
     assert "first failing length, challenge test set: 10 to 37; tested from length 37" in text
 
 

@@ -86,10 +86,10 @@ def test_the_program_that_is_named_is_printed_and_where_there_is_none_that_is_sa
     assert "program   majority\n" in text
     assert text.endswith("accept := count(Q(0)) + 1 <= count(Q(1))\n")
     assert output("parity", "--positions", "none", "--program").endswith(
-        "no program: programs are printed only for the prediction guaranteed\n"
+        "no program is printed, because only the prediction `guaranteed` has programs\n"
     )
     assert output("needle", "--positions", "none", "--program").endswith(
-        "the program is described above, and not written out\n"
+        "the program is described above, but not printed\n"
     )
 
 
@@ -105,7 +105,7 @@ def test_the_automaton_of_a_task_of_a_file_is_what_is_decided(tmp_path: Path) ->
 def test_a_program_that_is_too_deep_to_be_written_is_told_so() -> None:
     text = output("--regex", "(aaaaaaaaa|aaaaaaaaaa)*", "--positions", "none", "--program")
     assert "positions none: guaranteed" in text
-    assert "the program is not written out: the line" in text
+    assert "the program cannot be printed: the line" in text
 
 
 GALLERY = ROOT / "checkpoints" / "gallery"

@@ -84,7 +84,7 @@ def test_files_that_do_not_fit_are_named(asked: Path, tmp_path: Path) -> None:
             take_in(prompts, given, "my-model", tmp_path / "run")
         assert not (tmp_path / "run").exists()
 
-    refused("is not a file of prompts; lengthlens prompts writes one", prompts=answers)
+    refused("is not a file of prompts; write one with `lengthlens prompts`", prompts=answers)
     answers.write_text(answers.read_text().partition("\n")[2])
     refused("holds no answer to 4-0, of 400 prompts")
     answers.write_text(json.dumps({"id": "4-100", "answer": "x"}))

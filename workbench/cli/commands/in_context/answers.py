@@ -18,13 +18,14 @@ def answers(
         typer.Argument(
             metavar="ANSWERS",
             help='Read the answers from this file: lines like {"id": "8-0", "answer": "word"}, a JSON log of Inspect, '
-            "or samples of lm-eval (--log_samples).",
+            "or the samples that lm-eval writes with --log_samples.",
         ),
     ],
-    model: Annotated[str, typer.Option(help="Name the model.")],
+    model: Annotated[str, typer.Option(help="Give the name of the model.")],
     out: Annotated[Path | None, typer.Option(help="Write the run to this folder. Default: checkpoints/MODEL.")] = None,
 ) -> None:
-    """Score the answers of a model behind an API. The result is a run with behaviour and verdict, without weights.
+    """Score the answers of a model behind an API. The result is a run that contains behaviour and verdict, but no
+    weights.
 
     An answer is correct if its first word is the expected word. The expected words are computed again from the
     settings and not read from the file.

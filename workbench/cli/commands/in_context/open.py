@@ -37,22 +37,30 @@ def open_model(
     ] = "bare",
     template: Annotated[
         int | None,
-        typer.Option(min=0, help="Choose one of the 20 wordings of the presentation shots, 0 to 19. Default: 0."),
+        typer.Option(
+            min=0, help="Choose one of the 20 wordings of the presentation `shots`, from 0 to 19. Default: 0."
+        ),
     ] = None,
     templates: Annotated[
         int | None,
         typer.Option(
             min=1,
             metavar="K",
-            help="Evaluate K of the 20 wordings of the presentation shots, evenly spread. Each becomes a run in --out.",
+            help="Evaluate K evenly spaced wordings of the 20 wordings of the presentation `shots`. Each wording "
+            "becomes a run in the folder --out.",
         ),
     ] = None,
     shots: Annotated[
         int | None,
-        typer.Option(min=1, max=100, help="Set the number of worked examples in the presentation shots. Default: 5."),
+        typer.Option(
+            min=1, max=100, help="Set the number of worked examples in prompts of the presentation `shots`. Default: 5."
+        ),
     ] = None,
     shot_items: Annotated[
-        int, typer.Option(min=0, help="Set the number of items of each worked example; 0 takes that of the question.")
+        int,
+        typer.Option(
+            min=0, help="Set the number of items of each worked example. With 0, it has as many items as the question."
+        ),
     ] = 0,
     prefix: Annotated[
         str | None,
@@ -63,7 +71,11 @@ def open_model(
     ] = 0,
     lengths: Annotated[str, typer.Option(help="Evaluate at these numbers of items.")] = LENGTHS,
     trained_window: Annotated[
-        int | None, typer.Option(min=1, help="Set the training context in tokens. Default: read from the config.")
+        int | None,
+        typer.Option(
+            min=1,
+            help="Set the context length in tokens that the model was trained with. Default: read from the config.",
+        ),
     ] = None,
     revisions: Annotated[
         str | None,
@@ -78,19 +90,22 @@ def open_model(
     ] = None,
     relink: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="Point this existing run to its moved model folder DIR, and do nothing else."),
+        typer.Option(
+            metavar="RUN", help="Point this existing run to DIR, where its model folder is now. Nothing else is done."
+        ),
     ] = None,
     device: DeviceOption = "cpu",
     dtype: DtypeOption = None,
 ) -> None:
-    """Prepare a pretrained Hugging Face model for evaluation on a task in its prompt.
+    """Prepare a pretrained Hugging Face model for evaluation on a task that is given in its prompt.
 
-    The result is a run that refers to the folder by a SHA-256 per file. No weights are copied, no network is used and
-    no code of the folder is executed. Use `lengthlens measure`, `show`, `check` and `app` as for any run.
-    A self-test compares the activations at the hooks with what the model computes. It runs on --device in --dtype.
-    Neither option is stored.
+    The result is a run that refers to the folder and stores the SHA-256 hash of each file. No weights are copied, no
+    network is used and no code of the folder is executed. Use `lengthlens measure`, `show`, `check` and `app` as for
+    any run. A self-test compares the activations at the hooks with those that the model computes. The self-test runs on
+    --device in --dtype. Neither option is stored.
 
-    If DIR is a run of LengthLens or the name of one, the command opens its dashboard, as `lengthlens app RUN --open`.
+    If DIR is a run of LengthLens or the name of one, the command opens the run in the dashboard, as `lengthlens app RUN
+    --open` does.
     """
     from workbench.models.compute_device import ComputeDevice, computing_on
     from workbench.runs.adoption.open_pretrained import Opened, open_pretrained

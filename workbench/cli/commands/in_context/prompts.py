@@ -22,14 +22,19 @@ def prompts(
         ),
     ] = "shots",
     template: Annotated[
-        int, typer.Option(min=0, help="Choose one of the 20 wordings of the presentation shots, 0 to 19.")
+        int, typer.Option(min=0, help="Choose one of the 20 wordings of the presentation `shots`, from 0 to 19.")
     ] = 0,
     shots: Annotated[
         int | None,
-        typer.Option(min=1, max=100, help="Set the number of worked examples in the presentation shots. Default: 5."),
+        typer.Option(
+            min=1, max=100, help="Set the number of worked examples in prompts of the presentation `shots`. Default: 5."
+        ),
     ] = None,
     shot_items: Annotated[
-        int, typer.Option(min=0, help="Set the number of items of each worked example; 0 takes that of the question.")
+        int,
+        typer.Option(
+            min=0, help="Set the number of items of each worked example. With 0, it has as many items as the question."
+        ),
     ] = 0,
     lengths: Annotated[str, typer.Option(help="Evaluate at these numbers of items.")] = "8,16,32,64,128",
     strings: Annotated[int, typer.Option(min=2, help="Write this many prompts per length.")] = 100,
@@ -42,7 +47,8 @@ def prompts(
     """Write prompts for a model behind an API, one JSON object per line: id, n, prompt and correct answer.
 
     The first line contains the settings. Send each prompt to the model and write a line {"id": ..., "answer": ...} per
-    answer. Then `lengthlens answers` makes a run of them. Items are made-up words, since the tokenizer is unknown.
+    answer. Then `lengthlens answers` makes a run from the answers. Items are made-up words, since the tokenizer is
+    unknown.
     """
     from workbench.cli.commands.in_context.open import task_for
     from workbench.measure.in_context.behind_an_api import LARGEST_WINDOW, heading, refuse_many, task_in_words

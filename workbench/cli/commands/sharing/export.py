@@ -12,7 +12,9 @@ def export(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Export the run in this folder.")],
     file: Annotated[
         Path | None,
-        typer.Argument(metavar="[FILE]", help="Write the measured rows to this file, as -o FILE.", show_default=False),
+        typer.Argument(
+            metavar="[FILE]", help="Write the measured rows to this file, as -o FILE does.", show_default=False
+        ),
     ] = None,
     to: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write a new folder that is ready for a model hub.")
@@ -36,7 +38,9 @@ def export(
     format_: Annotated[
         str | None,
         typer.Option(
-            "--format", metavar="FORMAT", help="Write the measured rows as csv, parquet or json. Default: as -o ends."
+            "--format",
+            metavar="FORMAT",
+            help="Write the measured rows as csv, parquet or json. Default: the file ending of -o.",
         ),
     ] = None,
     quantity: Annotated[
@@ -44,10 +48,10 @@ def export(
         typer.Option(metavar="NAME", help="Write only rows of this quantity, e.g. accuracy. Default: all rows."),
     ] = None,
 ) -> None:
-    """Export a run to a model hub, to TensorBoard, to Weights & Biases, or its measured rows to a file.
+    """Export a run for a model hub, for TensorBoard or for Weights & Biases, or write its measured rows to a file.
 
-    The folder of --to contains a model card, weights and the table. It is a run itself, so `lengthlens info` and
-    `Run.open` read it.
+    The folder of --to contains a model card, weights and the table. The folder is a run itself, so `lengthlens info`
+    and `Run.open` read it.
     """
     from workbench.cli.errors import UsageError
     from workbench.cli.exporting.hub_folder import export_to_hub

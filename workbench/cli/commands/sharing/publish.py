@@ -13,7 +13,9 @@ def publish(
         list[Path], typer.Argument(metavar="FOLDER...", help="Publish these runs, or all runs in these folders.")
     ],
     out: Annotated[Path, typer.Option("-o", "--out", help="Write the pages into this folder.")] = Path("site"),
-    claims: Annotated[bool, typer.Option("--claims", help="Add a page with all published claims of papers.")] = False,
+    claims: Annotated[
+        bool, typer.Option("--claims", help="Add a page with the published results on claims of papers.")
+    ] = False,
 ) -> None:
     """Write a web site that needs no server: a list of runs with their verdicts, and one page per run."""
     from workbench.dashboard.report.gallery_site import publish as publish_site

@@ -10,7 +10,7 @@ import typer
 
 def report(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="Report these runs, or all runs in these folders.")
+        list[Path], typer.Argument(metavar="RUN...", help="Put these runs, or all runs in these folders, on the page.")
     ],
     out: Annotated[Path, typer.Option("-o", "--out", help="Write the page to this file.")] = Path("page.html"),
 ) -> None:

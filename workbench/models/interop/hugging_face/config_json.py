@@ -290,9 +290,8 @@ def read_headers(folder: Path) -> dict[str, Header]:
                     raise PretrainedError(f"{path} holds {quoted_value(tensor)}, and so does another file of {folder}")
                 if header.dtype not in FLOATS | WHOLE:
                     raise PretrainedError(
-                        f"the weights {path} hold {quoted_value(tensor)} as {header.dtype}; "
-                        f"{', '.join(sorted(FLOATS))} are "
-                        "read"
+                        f"the weights {path} contain {quoted_value(tensor)} as {header.dtype}; convert it to one of "
+                        f"{', '.join(sorted(FLOATS))}"
                     )
                 headers[tensor] = header
     return headers
