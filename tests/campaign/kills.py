@@ -139,7 +139,7 @@ def wrong_end(kind: str, ended: Ended, folder: Path) -> str:
         named = str(folder) in said and "No space left on device" in said and "make room there" in said
         good = ended.status == REFUSED and named and "Traceback" not in said
     else:
-        good = ended.status == INTERRUPTED and "the same command continues" in said
+        good = ended.status == INTERRUPTED and "run the same command to resume" in said
     return "" if good else f"ended with status {ended.status}: {said}"
 
 

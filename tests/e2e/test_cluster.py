@@ -65,7 +65,7 @@ def test_a_command_that_is_interrupted_has_running_items_save(forked: Cluster, t
     os.kill(child.pid, signal.SIGINT)
     ended = child.end()
     assert ended.status == 130, ended.said
-    assert "the same command continues" in ended.said
+    assert "run the same command to resume" in ended.said
     assert len(list(root.glob("*/resume.safetensors"))) == 2
     assert not list(root.glob("*/lock"))
     assert not list(root.glob(".*"))

@@ -93,7 +93,7 @@ def test_a_run_ended_by_a_signal_continues_to_the_same_bits(trained: Path, tmp_p
     assert not (folder / "steps" / f"{LAST:08d}").exists(), "it was to be ended before its end"
     if how is not signal.SIGKILL:
         assert ended.status == 130
-        assert "the same command continues" in " ".join(ended.said.split())
+        assert "run the same command to resume" in " ".join(ended.said.split())
         assert (folder / "resume.safetensors").exists()
     done = forked(*words)
     assert done.status == 0, done.said

@@ -259,7 +259,7 @@ class Trainer:
             if step >= self.training.steps or ended:
                 return
             if self.stopping:
-                raise Stopped(f"stopped at step {step:,} of {self.training.steps:,}; the same command continues")
+                raise Stopped(f"stopped at step {step:,} of {self.training.steps:,}; run the same command to resume")
             self._update(step)
             if step % max(1, self.training.steps // LOG_LINES) == 0:
                 self._fetch()
