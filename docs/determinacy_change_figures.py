@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from verdict_figures import BLUE, GREY, INK, LIGHT, ORANGE, PICTURES, line, picture, rectangle, text
+from verdict_figures import BLUE, GREY, INK, LIGHT, ORANGE, PICTURES, heading, line, picture, rectangle, text
 
 from workbench.claims.determinacy.cells import LONGEST, STEPS, StudyCell
 from workbench.claims.determinacy.settings_study import (
@@ -44,7 +44,7 @@ def switch_figure() -> str:
     width = LEFT + COLUMNS * (PANEL + GAP)
     parts = [
         text(10, 24, "Until which step do other trained lengths change how far a run reaches?", INK, "start",
-             _heading(15)),
+             heading(15)),
         text(10, 44, "Up: mean reach of runs whose trained lengths change at a step, less that of runs whose lengths "
              "stay (95 % interval).", GREY, "start"),
         text(10, 62, f"Filled: a change of at least {LEAST:g}, shown by the interval. Grey ticks: 95 % of means would "
@@ -74,7 +74,7 @@ def _switch_panel(
 
     changes = {direction: change_by_step(rows, cell, direction) for direction in COLOURS}
     name, _, positions = cell.words.partition(", ")
-    parts = [text(left, top - 20, name, INK, "start", _heading(12)), text(left, top - 6, positions, GREY, "start")]
+    parts = [text(left, top - 20, name, INK, "start", heading(12)), text(left, top - 6, positions, GREY, "start")]
     for tick in (-1.0, 0.0, 1.0):
         parts.append(line(left, down(tick), left + PANEL, down(tick), LIGHT if tick else GREY))
         parts += [text(left - 6, down(tick) + 4, f"{tick:+g}" if tick else "0", GREY, "end")] if named else []
@@ -103,7 +103,7 @@ def settings_figure() -> str:
     axes = [axis for axis in AXES if any((axis, cell.name) in effects for cell in SETTINGS_CELLS)]
     width, top = LEFT + len(SETTINGS_CELLS) * (AXIS_PANEL + GAP), 128.0
     parts = [
-        text(10, 24, "Which settings change how far runs reach?", INK, "start", _heading(15)),
+        text(10, 24, "Which settings change how far runs reach?", INK, "start", heading(15)),
         text(10, 44, "Up: mean reach over the runs that solve their trained lengths. All other settings stay.", GREY,
              "start"),
         text(10, 62, "Hollow: too few runs solve them, so the level is not tested. Grey band: 95 % of means if levels "
@@ -113,7 +113,7 @@ def settings_figure() -> str:
     ]  # fmt: skip
     for column, cell in enumerate(SETTINGS_CELLS):
         left = LEFT + column * (AXIS_PANEL + GAP)
-        parts.append(text(left, top - 18, cell.words, INK, "start", _heading(12)))
+        parts.append(text(left, top - 18, cell.words, INK, "start", heading(12)))
         for place, axis in enumerate(axes):
             if (axis, cell.name) in effects:
                 parts += _axis_panel(effects[axis, cell.name], left, top + 20 + place * AXIS_ROW, column == 0)
@@ -157,10 +157,6 @@ def _level_marks(x: float, bottom: float, down: Callable[[float], float], level:
             f'<circle cx="{x:.1f}" cy="{down(level.mean):.1f}" r="4" fill="{fill}" stroke="{colour}" stroke-width="2"/>'
         )
     return parts
-
-
-def _heading(size: int) -> str:
-    return f' font-size="{size}" font-weight="600"'
 
 
 FIGURES: dict[str, Callable[[], str]] = {

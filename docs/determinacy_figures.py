@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from verdict_figures import BLUE, GREY, INK, LIGHT, ORANGE, PICTURES, line, picture, rectangle, text
+from verdict_figures import BLUE, GREY, INK, LIGHT, ORANGE, PICTURES, heading, line, picture, rectangle, text
 
 from workbench.claims.determinacy.cells import CELLS, FORK_STEPS, STEPS, StudyCell, cell_named
 from workbench.claims.determinacy.families import determinacy_at, determinacy_by_step, families_at
@@ -25,7 +25,7 @@ def determinacy_figure() -> str:
     rows = StudyTable.read(*FAMILY_FILE).rows
     width = round(LEFT + COLUMNS * (PANEL + GAP) + 4)
     parts = [
-        text(10, 24, "When in training is it decided how far a run reaches?", INK, "start", _heading(15)),
+        text(10, 24, "When in training is it decided how far a run reaches?", INK, "start", heading(15)),
         text(10, 44, "Each dot: how alike the reach of a run and three forks of it is (determinacy, 95 % interval).",
              GREY, "start"),
         text(10, 62, "Decided: the interval is above the dashed line. Grey band: forks assigned to runs at random.",
@@ -54,7 +54,7 @@ def _panel(cell: StudyCell, rows: Sequence[Mapping[str, object]], left: float, t
 
     cosine, constant = (determinacy_by_step(rows, cell.with_schedule(name)) for name in ("cosine", "constant"))
     name, _, positions = cell.words.partition(", ")
-    parts = [text(left, top - 20, name, INK, "start", _heading(12)), text(left, top - 6, positions, GREY, "start")]
+    parts = [text(left, top - 20, name, INK, "start", heading(12)), text(left, top - 6, positions, GREY, "start")]
     chance = max((result.chance for result in cosine.values()), default=0.0)
     parts.append(rectangle(left, down(chance), PANEL, down(-chance) - down(chance), LIGHT))
     for tick in (0.0, 0.5, 1.0):
@@ -90,7 +90,7 @@ def forks_figure() -> str:
     rows = StudyTable.read(*FAMILY_FILE).rows
     size, gap, top = 190.0, 54.0, 110.0
     parts = [
-        text(10, 24, "Do the forks of a run reach as far as the run itself?", INK, "start", _heading(15)),
+        text(10, 24, "Do the forks of a run reach as far as the run itself?", INK, "start", heading(15)),
         text(10, 44, "Each dot: one fork. Across: reach of its run. Up: reach of the fork. On the dotted line both are "
              "equal.", GREY, "start"),
     ]  # fmt: skip
@@ -110,7 +110,7 @@ def _scatter(
     found = determinacy_at(rows, cell, step)
     assert found is not None
     parts = [
-        text(left, top - 38, cell.words, INK, "start", _heading(12)),
+        text(left, top - 38, cell.words, INK, "start", heading(12)),
         text(left, top - 23, f"fork at step {step}: {found.label}", INK, "start"),
         text(left, top - 8, f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]", GREY, "start"),
         line(left, top + size, left + size, top, GREY, ' stroke-dasharray="2,4"'),
@@ -139,7 +139,7 @@ def forecast_figure() -> str:
 
     parts = [
         text(10, 24, "Does anything measured inside the trained lengths forecast how far a run reaches?", INK, "start",
-             _heading(15)),
+             heading(15)),
         text(10, 44, "Each dot: the best feature of one kind of run at one step (of four scores at the first step, of "
              "eight later).", GREY, "start"),
         text(10, 62, "Grey tick: 95 % of random labels stay below it. Filled: reach is decided. Ring: above chance "
@@ -169,10 +169,6 @@ def _forecast_mark(x: float, down: Callable[[float], float], one: CellForecast) 
         parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="8" fill="none" stroke="{ORANGE}" stroke-width="2"/>')
     parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{fill}" stroke="{BLUE}" stroke-width="1.5"/>')
     return parts
-
-
-def _heading(size: int) -> str:
-    return f' font-size="{size}" font-weight="600"'
 
 
 FIGURES: dict[str, Callable[[], str]] = {

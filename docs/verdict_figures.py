@@ -30,6 +30,11 @@ def text(x: float, y: float, words: str, fill: str = INK, anchor: str = "middle"
     return f'<text x="{x:.1f}" y="{y:.1f}" fill="{fill}" text-anchor="{anchor}"{more}>{words}</text>'
 
 
+def heading(size: int) -> str:
+    """The attributes of a text that is a heading."""
+    return f' font-size="{size}" font-weight="600"'
+
+
 def line(x1: float, y1: float, x2: float, y2: float, colour: str, more: str = "") -> str:
     return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}"{more}/>'
 

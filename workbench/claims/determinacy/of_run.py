@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.claims.determinacy.cells import MORE_CELLS, STEPS, StudyCell, planned_cells
+from workbench.claims.determinacy.cells import LONGEST, MORE_CELLS, STEPS, StudyCell, planned_cells
 from workbench.claims.determinacy.families import determinacy_by_step
 from workbench.claims.determinacy.statistics import DECIDED, DECIDED_FROM, TOO_UNIFORM, Determinacy
 from workbench.claims.determinacy.stored_rows import read_rows
 from workbench.claims.determinacy.study import FAMILY_FILE, StudyTable
-from workbench.claims.determinacy.switches import RESCUE, SWITCH_FILE, Change, change_by_step
+from workbench.claims.determinacy.switches import LONG, RESCUE, SWITCH_FILE, TESTED, Change, change_by_step
 from workbench.core.stored_model import StoredModel
 
 FORK_SHARES = (0.3, 0.6)
@@ -59,7 +59,9 @@ class KindDeterminacy:
         if rescue is None:
             return self._when
         value = f"{rescue.value:.2f} [{rescue.low:.2f}, {rescue.high:.2f}]"
-        return f"{self._when}; sequences of length 2 N from step {rescue.step} on still raise it by {value}"
+        lengths = f"{TESTED[0] * LONG / LONGEST:g} to {TESTED[-1] * LONG / LONGEST:g} N"
+        change = f"adding sequences of length 2 N from step {rescue.step} on raises skill at {lengths} by {value}"
+        return f"{self._when}; {change}"
 
     @property
     def _when(self) -> str:

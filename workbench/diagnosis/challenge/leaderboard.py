@@ -194,12 +194,11 @@ def _board(truth: Truth, entries: list[Entry]) -> str:
 
 def _constant_answers(truth: Truth) -> str:
     """How many models a method would get right that always names the same cause."""
-    common, most = Counter(model.causes[0] for model in truth.models).most_common(1)[0]
-    none = sum(model.causes == ("none",) for model in truth.models)
-    count = len(truth.models)
+    by_cause, count = Counter(model.causes[0] for model in truth.models), len(truth.models)
+    common, most = by_cause.most_common(1)[0]
     return (
         f"For comparison: the constant answer `{common}` would name the cause of {most} of {count} models, and `none` "
-        f"of {none}."
+        f"of {by_cause['none']}."
     )
 
 

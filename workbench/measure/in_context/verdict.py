@@ -25,7 +25,7 @@ from workbench.core.verdicts import (
     TOO_SHORT,
     UNDECIDED,
 )
-from workbench.measure.intervals import all_equal, lower_limit, upper_limit
+from workbench.measure.intervals import all_equal, all_the_same, lower_limit, upper_limit
 
 DRAWS = 20_000
 """Number of random weightings for the limits of a mean."""
@@ -102,7 +102,7 @@ def limits(values: NDArray[np.float64], error: float, rng: np.random.Generator) 
     if np.isin(values, (0.0, 1.0)).all():
         right = int(values.sum())
         return lower_limit(right, n, error), upper_limit(right, n, error)
-    if values.min() == values.max():
+    if all_the_same(values):
         return all_equal(float(values[0]), n, (0.0, 1.0), 1 - 2 * error)
     weights = rng.standard_exponential((DRAWS, n + 1))
     weights /= weights.sum(1, keepdims=True)

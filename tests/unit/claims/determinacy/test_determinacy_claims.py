@@ -183,6 +183,8 @@ def test_sentences_of_kinds_that_are_always_or_never_decided() -> None:
     assert "is not decided by step 300 of 500" in KindDeterminacy(cell, {150: decided, 300: undecided}).sentence
     rescues = [Change(step, 0.31, 0.2, 0.42, 8, step < 300, 0.1) for step in (100, 200, 300)]
     rescued = KindDeterminacy(cell, {150: decided, 300: decided}, rescues).sentence
-    assert rescued.endswith("; sequences of length 2 N from step 200 on still raise it by 0.31 [0.20, 0.42]")
+    assert rescued.endswith(
+        "; adding sequences of length 2 N from step 200 on raises skill at 3 to 8 N by 0.31 [0.20, 0.42]"
+    )
     lowered = [Change(100, -0.31, -0.42, -0.2, 8, True, 0.1)]
-    assert "raise" not in KindDeterminacy(cell, {150: decided, 300: decided}, lowered).sentence
+    assert "raises" not in KindDeterminacy(cell, {150: decided, 300: decided}, lowered).sentence
