@@ -10,6 +10,7 @@ SHORTCUT_NAMES: Mapping[str, str] = {
     "last_token": "the last token alone",
     "position_only": "one constant answer",
     "counts": "the counts of the symbols alone",
+    "middle_token": "the token after the middle alone",
     "bigram": "the likeliest symbol after the last two",
 }
 """Name of a shortcut, as in the column ``target`` -> how it predicts the answer. N is the longest trained length."""

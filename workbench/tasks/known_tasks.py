@@ -75,6 +75,8 @@ BUILT_IN: Mapping[str, str] = {
     "next_token": "workbench.tasks.text.next_token:NextToken",
     "copied_text": "workbench.tasks.text.copied_text:CopiedText",
     "mixture": "workbench.tasks.mixture:Mixture",
+    "trigger_output": "workbench.tasks.retrieval.trigger_output:TriggerOutput",
+    "set_complement": "workbench.tasks.regular.set_complement:SetComplement",
 }
 
 
@@ -138,6 +140,8 @@ TITLES: Mapping[str, str] = {
     "next_token": "next token of a text",
     "copied_text": "copied passage of a text",
     "mixture": "mixture of tasks",
+    "trigger_output": "output after a trigger",
+    "set_complement": "letters that have not occurred",
 }
 """Task -> the name that screens show before it. A task of another package has none: its own name stands alone."""
 

@@ -20,6 +20,7 @@ STATED = {
     "zero_two": ("2",),
     "last_nonneutral_a": ("e",),
     "needle": tuple(f"f{i}" for i in range(16)),
+    "trigger_output": tuple("abcdefghijklmnop"),
 }
 """All built-in tasks, with their default options, that have a symbol of no effect."""
 CASES = [(name, {}) for name in STATED] + [

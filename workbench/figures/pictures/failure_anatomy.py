@@ -49,6 +49,7 @@ SHORT: Mapping[str, tuple[str, str, str]] = {
     "position_only": ("square", "\u25a0", "constant answer"),
     "counts": ("diamond", "\u25c6", "symbol counts"),
     "bigram": ("cross", "+", "bigram table"),
+    "middle_token": ("star", "\u2605", "token after the middle"),
 }
 """Shortcut -> its marker, the same marker as a character, and its name in a few words."""
 OTHER = ("pentagon", "\u2b1f")

@@ -158,6 +158,7 @@ ENTRIES: Mapping[str, KnownMap] = {
         _guaranteed(_AFTER, "the key occurs once before the query, and its value is the next token", derived=True),
         _guaranteed("ur", "as UR: the value stands right after the only occurrence of the key", derived=True),
     ),
+    "trigger_output": kgram(1),
     "ul": KnownMap(_BEFORE, _guaranteed("ul", _NEIGHBOUR)),
     "nl_first": KnownMap(_BEFORE, _guaranteed("nl_first", _NEIGHBOUR)),
     "nl_last": _both(_LAST),
