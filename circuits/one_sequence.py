@@ -21,6 +21,7 @@ from workbench.measure.edits.edited_forward import score_factor
 from workbench.measure.edits.interventions.sharpening import ScaleScores
 from workbench.measure.edits.one_sequence import OneSequence, Progress, one_sequence, quiet
 from workbench.measure.edits.reading import Answer, Pass, SequenceReading
+from workbench.models.transformer.kernels import query_blocks
 from workbench.models.transformer.scores import ScoreInputs
 from workbench.models.transformer.tie_sets import tie_set_pattern
 
@@ -196,10 +197,19 @@ def _inputs(
     for edit in edits:
         if isinstance(edit.intervention, ScaleScores):
             own = 1.0 if inputs.factor is None else inputs.factor
-            by = score_factor(edit.intervention, inputs.q.shape[1], sample.training_facts.positions, edit.strength)
-            by = by.to(inputs.q)
-            inputs = replace(inputs, factor=own * by[None, :, None])
+            inputs = replace(inputs, factor=own * _factors(inputs, edit.intervention, sample, edit.strength))
     return inputs
+
+
+def _factors(inputs: ScoreInputs, scaling: ScaleScores, sample: OneSequence, strength: float) -> Tensor:
+    """Return the factors ``[batch or 1, query, head or 1]`` of an intervention, block by block, the last one first."""
+    keys = sample.training_facts.positions
+    blocks = [
+        score_factor(scaling, inputs.scores(queries, queries.stop), queries, keys, strength)
+        for queries in query_blocks(inputs)
+    ]
+    factors = torch.cat(blocks[::-1], -1)
+    return factors[None, :, None] if factors.ndim == 1 else factors.transpose(1, 2)
 
 
 def _hard(edits: Sequence[Edit], layer: int, head: int) -> bool:

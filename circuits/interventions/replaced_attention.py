@@ -15,6 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from circuits.passes import Clean, Edit, edited_pass
+from workbench.measure.edits.interventions.sharpening import adaptive_factor
 from workbench.models.transformer.kernels import query_blocks
 from workbench.models.transformer.scores import ScoreInputs
 from workbench.models.transformer.tie_sets import tie_set_pattern
@@ -84,6 +85,17 @@ def log_scaled(trained_keys: float) -> Pattern:
         return made
 
     return pattern
+
+
+def adaptive_temperature(
+    scores: Float[Tensor, "batch head query key"], queries: range
+) -> Float[Tensor, "batch head query key"]:
+    """Return the softmax of the scores with adaptive temperature: sharper where the weights have a high entropy.
+
+    :func:`~workbench.measure.edits.interventions.sharpening.adaptive_factor` computes the factor. Unlike that of
+    :func:`log_scaled`, it depends on the scores and can exceed 1 at trained lengths, too.
+    """
+    return (scores * adaptive_factor(scores)[..., None]).softmax(-1)
 
 
 def _edits(model: HookedModel, layer: int, heads: Sequence[int], pattern: Pattern, clean: Clean) -> dict[str, Edit]:

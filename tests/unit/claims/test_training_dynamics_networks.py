@@ -281,16 +281,6 @@ def test_the_bounds_hold_and_a_logit_that_grows_with_n_fails(monkeypatch: pytest
     assert verdict("DP09", scaled) == "does not hold"
 
 
-def test_adaptive_temperature_follows_the_polynomial_and_its_gate() -> None:
-    logits = torch.tensor([[0.0] * 8, [9.0] + [0.0] * 7], dtype=torch.float64)
-    by_eight = max(1.0, float(np.polyval([-0.037, 0.481, -2.3, 4.917, -1.791], math.log(8))))
-    assert by_eight > 1
-    shifted = logits.clone()
-    shifted[0, 0] = 1e-6
-    assert float(largest_item.adapt_temperature(shifted)[0, 0]) == pytest.approx(1e-6 * by_eight, rel=1e-4)
-    assert largest_item.adapt_temperature(logits)[1].tolist() == logits[1].tolist()  # the entropy is below 0.5
-
-
 def test_a_norm_after_attention_removes_the_scale_of_the_values() -> None:
     weights = largest_item.start([0, 0])
     features, _ = largest_item.sets(8, 6, np.random.default_rng(0))

@@ -16,6 +16,9 @@ from circuits.interventions.patch_activations import patch
 from circuits.one_sequence import look
 from tests.support.places import GALLERY
 from workbench.cli.main import app
+from workbench.measure.edits.edit import parse_edits
+from workbench.measure.edits.edited_forward import edited_forward
+from workbench.measure.edits.one_sequence import trained_of
 from workbench.runs import Run
 
 NAME = "flip_flop_rotary_s0"
@@ -65,10 +68,36 @@ def test_lengths_are_those_that_the_task_has() -> None:
     assert [row["length"] for row in found] == [31, 63, 125]
 
 
+@pytest.mark.parametrize("names", ["P.int", "D.adaptive", "D.adaptive,P.int"])
+def test_accuracy_under_interventions_is_that_of_the_edited_pass(names: str) -> None:
+    run = Run.open(RUN)
+    for row in rows("ablate", RUN, names, "--lengths", "64,96", "--sequences", "64", "--seed", "3"):
+        batch = run.task.batch(64, row["length"], seed=3)
+        edited = edited_forward(run.load(), batch, parse_edits(names), [], trained=trained_of(run, 1200, batch.bos))
+        right = answers(run.task, edited["logits"], batch).right
+        assert (row["without"], row["n"]) == (float(right.mean()), 64)
+        assert (row["part"], row["mode"]) == (names.replace(",", ", "), "intervention")
+        assert row["drop"] == pytest.approx(row["accuracy"] - row["without"])
+        assert row["without"] > row["accuracy"] or "P.int" not in names
+
+
+def test_rows_of_trained_sequences_are_where_an_intervention_with_statistics_moves_them() -> None:
+    """At N, the statistics of the tested length are those at N. Without a block, no row is named."""
+    (row,) = rows("ablate", RUN, "C.pool1,D.beta2", "--lengths", "32", "--sequences", "64")
+    (other,) = rows("ablate", RUN, "D.beta2", "--lengths", "32", "--sequences", "64")
+    assert (row["without"], row["accuracy"]) == (other["without"], other["accuracy"])
+
+
 @pytest.mark.parametrize(
     ("words", "answer"),
     [
         (["banana"], "write L0H1"),
+        (["banana"], "D.adaptive"),
+        (["C.pool7"], "C.pool1"),
+        (["C.pool"], "C.pool0"),
+        (["T.slow"], "no state"),
+        (["P.int", "P.clip"], "both change"),
+        (["D.logn", "L0H1"], "leave it out"),
         (["L7H1"], "from L0H0 to L1H1"),
         (["MLP2"], "from MLP0 to MLP1"),
         (["L0H1", "--mode", "median"], "mean, zero or resample"),

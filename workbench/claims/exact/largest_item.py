@@ -14,6 +14,7 @@ import torch
 
 from workbench.claims.claim import Row
 from workbench.claims.exact.side_by_side import adam, lower_end_of_mean, one_thread, round_to_digits
+from workbench.measure.edits.interventions.sharpening import adaptive_factor
 
 CLASSES, WIDTH = 10, 32
 SMALLEST, LARGEST = 5, 16
@@ -22,9 +23,6 @@ BATCH, STEPS, RATE, SEEDS = 64, 1_500, 3e-3, 6
 SIZES = (16, 64, 256, 1_024, 4_096)
 SETS, TESTED = 64, 2_048
 """Sets on which weights and on which accuracy are measured."""
-POLYNOMIAL = (-0.037, 0.481, -2.3, 4.917, -1.791)
-"""The paper's factor of the logits as a function of the entropy of the weights, highest power first."""
-LEAST_ENTROPY = 0.5
 SHAPES = (
     ("features", (CLASSES + 1, WIDTH)),
     ("features bias", (1, WIDTH)),
@@ -85,16 +83,6 @@ def logits_of(weights: torch.Tensor, features: torch.Tensor) -> tuple[torch.Tens
     return (items @ parts["query"])[..., 0] / WIDTH**0.5, items
 
 
-def adapt_temperature(logits: torch.Tensor) -> torch.Tensor:
-    """Return the logits with the paper's adaptive temperature: sharper where their weights have a high entropy."""
-    shares = logits.softmax(-1)
-    entropy = -(shares * (shares + 1e-9).log()).sum(-1, keepdim=True)
-    factor = torch.zeros_like(entropy)
-    for coefficient in POLYNOMIAL:
-        factor = factor * entropy + coefficient
-    return logits * torch.where(entropy > LEAST_ENTROPY, factor.clamp(min=1.0), 1.0)
-
-
 def answers(
     weights: torch.Tensor, features: torch.Tensor, normed: torch.Tensor, adaptive: bool = False
 ) -> torch.Tensor:
@@ -108,7 +96,7 @@ def answers(
     """
     parts = _parts(weights)
     logits, items = logits_of(weights, features)
-    shares = (adapt_temperature(logits) if adaptive else logits).softmax(-1)
+    shares = (logits * adaptive_factor(logits)[..., None] if adaptive else logits).softmax(-1)
     mixed = (shares[..., None, :] @ items)[..., 0, :] @ parts["value"][:, 0]
     centred = mixed - mixed.mean(-1, keepdim=True)
     standardized = centred / (centred.square().mean(-1, keepdim=True) + 1e-6).sqrt()

@@ -13,7 +13,7 @@ from workbench.core.errors import quoted_value
 from workbench.core.suggest import nearest
 from workbench.diagnosis.challenge.errors import ChallengeError
 from workbench.diagnosis.challenge.truth import CAUSES, LOCATIONS, NONE
-from workbench.measure.edits.interventions.all_interventions import INTERVENTIONS, find_intervention
+from workbench.measure.edits.interventions.all_interventions import DIAGNOSED
 from workbench.storage.atomic import write_named
 from workbench.storage.bounded import UnreadableError, read_bytes
 
@@ -114,8 +114,8 @@ def _refuse_intervention(place: str, intervention: str) -> None:
     if len(parts) > 2:
         raise ChallengeError(f"{place}: {len(parts)} interventions are named; name one or two")
     for part in parts:
-        if find_intervention(part) is None:
-            known = [entry.name for entry in INTERVENTIONS]
+        if all(entry.match(part) is None for entry in DIAGNOSED):
+            known = [entry.name for entry in DIAGNOSED]
             raise ChallengeError(f"{place}: there is no intervention {quoted_value(part)}; {nearest(part, known)}")
 
 

@@ -122,20 +122,28 @@ def rescale_scores(
     scores: Float[Tensor, "batch head query key"], hook: Any, scaling: ScaleScores, keys: int, strength: float = 1.0
 ) -> Tensor:
     """Return a layer's scores under an intervention that multiplies them."""
-    return scores * score_factor(scaling, scores.shape[2], keys, strength).to(scores)[:, None]
+    return scores * score_factor(scaling, scores, range(scores.shape[2]), keys, strength)[..., None]
 
 
-def score_factor(scaling: ScaleScores, positions: int, keys: int, strength: float = 1.0) -> Float[Tensor, " query"]:
+def score_factor(
+    scaling: ScaleScores,
+    scores: Float[Tensor, "batch head query key"],
+    queries: range,
+    keys: int,
+    strength: float = 1.0,
+) -> Tensor:
     """Return the factor by which an intervention multiplies the scores of each query.
 
     Args:
         scaling: the intervention, e.g. ``D.logn``.
-        positions: number of positions of the sequence.
+        scores: the scores of the queries.
+        queries: indices of the queries.
         keys: K_N, the number of keys that the last query at N sees.
         strength: of the intervention; at strength s the factor is 1 + s (f - 1), where f is the full one.
     """
-    full = scaling.factor(torch.arange(1, positions + 1, dtype=torch.float32, device="cpu"), keys)
-    return full if strength == 1 else 1 + strength * (full - 1)
+    visible = torch.arange(queries.start + 1, queries.stop + 1, dtype=torch.float32, device="cpu")
+    full = scaling.factor(scores, visible, keys)
+    return (full if strength == 1 else 1 + strength * (full - 1)).to(scores)
 
 
 def edit_hooks(model: HookedModel, batch: Batch, edit: Edit, reference: Batch | None) -> list[tuple[str, Hook]]:

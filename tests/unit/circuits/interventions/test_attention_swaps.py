@@ -8,9 +8,17 @@ import pytest
 import torch
 
 from circuits.interventions.attention_swaps import swap_statistics
-from circuits.interventions.replaced_attention import log_scaled, replaced_attention, tie_set, within
+from circuits.interventions.replaced_attention import (
+    adaptive_temperature,
+    log_scaled,
+    replaced_attention,
+    tie_set,
+    within,
+)
 from circuits.passes import clean_pass, evaluation_ids
 from tests.support.every_encoding import EXAMPLES, said
+from workbench.measure.edits.edit import parse_edits
+from workbench.measure.edits.edited_forward import Trained, edited_forward
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.handmade.transformers import majority
 from workbench.tasks import make_task
@@ -39,6 +47,17 @@ def test_replacing_softmax_by_softmax_changes_nothing(positions: object, log_sca
     other = replaced_attention(model, clean, log_scaled(4.0), heads)
     assert torch.allclose(other[:, :4], clean.outputs[:, :4], atol=1e-10)
     assert not torch.allclose(other[:, 8:], clean.outputs[:, 8:], atol=1e-6)
+
+
+def test_adaptive_temperature_of_all_heads_is_the_intervention() -> None:
+    model, batch = model_of("rotary"), MAJORITY.sample(4, 21, torch.Generator().manual_seed(0))
+    clean = clean_pass(model, batch.tokens, evaluation_ids(model, batch))
+    swapped = replaced_attention(model, clean, adaptive_temperature, [(0, 0), (0, 1), (1, 0), (1, 1)])
+    edited = edited_forward(model, batch, parse_edits("D.adaptive"), [], trained=Trained(22))["logits"]
+    torch.testing.assert_close(swapped, edited)
+    assert not torch.allclose(swapped, clean.outputs, atol=1e-3)
+    few = replaced_attention(model, clean, adaptive_temperature, [(1, 1)])
+    assert not torch.allclose(few, swapped, atol=1e-3)
 
 
 def test_the_tie_set_is_the_nearest_hardmax_of_every_row() -> None:

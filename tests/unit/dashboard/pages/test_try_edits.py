@@ -18,6 +18,7 @@ from workbench.measure.edits.edited_forward import Trained, edited_forward
 from workbench.measure.edits.interventions.all_interventions import by_name
 from workbench.measure.edits.one_sequence import one_sequence
 from workbench.models.handmade.transformers import key_head, majority
+from workbench.models.transformer import kernels
 from workbench.models.transformer.config import ModelConfig
 from workbench.models.transformer.model import HookedTransformer
 from workbench.models.transformer.tie_sets import in_tie_set, tie_set_pattern, tie_set_scores
@@ -188,7 +189,32 @@ def test_scores_grow_with_the_log_of_keys_beyond_n_alone(keyed: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["P.int", "P.clip", "P.low", "D.logn", "D.beta2"])
+def test_adaptive_temperature_multiplies_the_margin_by_its_polynomial(keyed: str) -> None:
+    ones, zeros = len(KEYS), len(TEXT) + 1 - len(KEYS)
+
+    def weight(margin: float) -> float:
+        return math.exp(margin) / (ones * math.exp(margin) + zeros)
+
+    one, other = weight(MARGIN), weight(MARGIN) * math.exp(-MARGIN)
+    entropy = -ones * one * math.log(one) - zeros * other * math.log(other)
+    factor = float(np.polyval([-0.037, 0.481, -2.3, 4.917, -1.791], entropy))
+    assert factor > 1.2
+    found = look(keyed, 100, {"text": TEXT}, 0, 0, edits="D.adaptive")
+    assert second(found.edited.outputs)[-1] == pytest.approx(ones * weight(factor * MARGIN), abs=1e-5)
+    assert found.edited.row[KEYS].sum() == pytest.approx(ones * weight(factor * MARGIN), abs=1e-5)
+    halved = look(keyed, 100, {"text": TEXT}, 0, 0, edits="D.adaptive", strength=0.5)
+    assert second(halved.edited.outputs)[-1] == pytest.approx(ones * weight((1 + factor) / 2 * MARGIN), abs=1e-5)
+
+
+def test_a_pattern_in_several_blocks_of_queries_is_that_in_one(keyed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = look(keyed, 100, {"text": "01" * 20}, 0, 0, edits="D.adaptive,D.logn")
+    monkeypatch.setattr(kernels, "SCORES_AT_ONCE", 200)
+    parts = look(keyed, 100, {"text": "01" * 20}, 0, 0, edits="D.adaptive,D.logn")
+    np.testing.assert_allclose(parts.edited.pattern, whole.edited.pattern, atol=1e-6)
+    assert second(whole.edited.outputs)[-1] == pytest.approx(whole.edited.row[2::2].sum(), abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["P.int", "P.clip", "P.low", "D.logn", "D.beta2", "D.adaptive"])
 def test_a_repair_here_is_the_repair_of_the_diagnosis(name: str) -> None:
     cfg = ModelConfig(d_vocab=3, n_layers=2, d_model=16, n_heads=2, n_ctx=64, d_vocab_out=2, positions="rotary")
     model, task = HookedTransformer(cfg, seed=3), make_task("parity")

@@ -93,8 +93,10 @@ def test_what_scores_are_multiplied_by() -> None:
     by_four, by_log = by_name("D.beta4"), by_name("D.logn")
     assert isinstance(by_four, ScaleScores)
     assert isinstance(by_log, ScaleScores)
-    assert score_factor(by_four, 3, 9).tolist() == [4.0, 4.0, 4.0]
-    assert score_factor(by_log, 16, 4)[[0, 3, 7, 15]].tolist() == pytest.approx([1, 1, 1.5, 2])
+    scores = torch.zeros(1, 1, 16, 16)
+    assert score_factor(by_four, scores, range(3), 9).tolist() == [4.0, 4.0, 4.0]
+    assert score_factor(by_log, scores, range(16), 4)[[0, 3, 7, 15]].tolist() == pytest.approx([1, 1, 1.5, 2])
+    assert score_factor(by_log, scores, range(7, 16), 4)[[0, 8]].tolist() == pytest.approx([1.5, 2])
     assert log_growth(torch.tensor([2.0, 4.0, 64.0]), 4).tolist() == pytest.approx([1, 1, 3])
     assert (largest_id(None), largest_id([]), largest_id([[0, 4], [9, 12], [1, 2]])) == (None, None, 12)
     z = torch.arange(12.0).reshape(1, 3, 2, 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,8 +12,15 @@ import torch
 
 from tests.support.places import ROOT
 from workbench.measure.edits.edit import SINGLE_PASS
-from workbench.measure.edits.interventions.all_interventions import INTERVENTIONS, by_name, interventions_on, members
+from workbench.measure.edits.interventions.all_interventions import (
+    DIAGNOSED,
+    INTERVENTIONS,
+    by_name,
+    interventions_on,
+    members,
+)
 from workbench.measure.edits.interventions.intervention import FAMILIES, IdEdit, TrainedIds
+from workbench.measure.edits.interventions.sharpening import adaptive_factor
 
 
 def config(
@@ -105,7 +113,43 @@ def test_one_entry_says_all_of_an_intervention() -> None:
 
 
 def test_try_it_offers_the_interventions_of_a_single_pass() -> None:
-    assert SINGLE_PASS == ("P.int", "P.clip", "P.low", "P.row", "D.logn", "D.beta2", "D.beta4")
+    assert SINGLE_PASS == ("P.int", "P.clip", "P.low", "P.row", "D.logn", "D.beta2", "D.beta4", "D.adaptive")
+
+
+def test_a_diagnosis_tests_all_but_adaptive_temperature() -> None:
+    """Its factor is not derived from N, and another tested intervention would change stored diagnoses."""
+    assert {entry.name for entry in INTERVENTIONS} - {entry.name for entry in DIAGNOSED} == {"D.adaptive"}
+    assert "D.adaptive" not in [each.name for each in interventions_on(config())]
+    assert by_name("D.adaptive").no_place(config("none")) == NO_ATTENTION
+
+
+def polynomial(entropy: float) -> float:
+    """The factor of adaptive temperature in the paper, before it is bounded below by 1."""
+    terms = (-0.037 * entropy**4, 0.481 * entropy**3, -2.3 * entropy**2, 4.917 * entropy, -1.791)
+    return sum(terms)
+
+
+def test_adaptive_temperature_is_the_polynomial_of_the_entropy() -> None:
+    """Uniform weights on k keys have the entropy log k; unseen keys do not count."""
+    for keys in (3, 8, 100, 380):
+        assert polynomial(math.log(keys)) > 1
+        scores = torch.cat([torch.full((keys,), 2.5), torch.full((5,), -math.inf)]).double()
+        assert float(adaptive_factor(scores)) == pytest.approx(polynomial(math.log(keys)), rel=1e-9)
+    two = torch.tensor([[math.log(4), 0.0]]).double()  # weights 0.8 and 0.2
+    assert float(adaptive_factor(two)) == 1.0 > polynomial(-0.8 * math.log(0.8) - 0.2 * math.log(0.2))
+    assert float(adaptive_factor(torch.zeros(1, 390).double())) == 1.0 > polynomial(math.log(390))
+    nearly_hard = torch.tensor([9.0, 0.0, 0.0]).double()  # an entropy below 0.5, where no factor is computed
+    assert float(adaptive_factor(nearly_hard)) == 1.0
+    rows = torch.zeros(2, 3, 4, 8)
+    assert adaptive_factor(rows).shape == (2, 3, 4)
+
+
+def test_the_control_of_adaptive_temperature_is_the_inverse() -> None:
+    scores, visible = torch.randn(2, 3, 4, 8, generator=torch.Generator().manual_seed(0)), torch.ones(4)
+    entry = by_name("D.adaptive")
+    full, inverse = (each.factor(scores, visible, 8) for each in (entry, entry.control))
+    assert (full > 1).any()
+    torch.testing.assert_close(full * inverse, torch.ones_like(full))
 
 
 def test_no_other_file_names_an_intervention() -> None:

@@ -1,4 +1,4 @@
-"""All interventions, in the order in which a diagnosis tests them, and functions that find one by its stored name."""
+"""All interventions, those of a diagnosis in the order of its tests, and functions that find one by its stored name."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 
 INTERVENTIONS: tuple[Intervention, ...] = (*POSITION, *SHARPENING, *ONE_KEY, *RECURRENCE, *CONTENT)
 """Every entry; ``C.pool`` is replaced by one intervention per block."""
+DIAGNOSED: tuple[Intervention, ...] = tuple(entry for entry in INTERVENTIONS if entry.diagnosed)
+"""The entries that a diagnosis tests."""
 
 
 def interventions_on(cfg: Architecture) -> list[Intervention]:
-    """Return all interventions for a model, including those that it does not support."""
-    return [intervention for entry in INTERVENTIONS for intervention in entry.expand(cfg)]
+    """Return the interventions that a diagnosis tests on a model, including those that the model does not support."""
+    return [intervention for entry in DIAGNOSED for intervention in entry.expand(cfg)]
 
 
 def find_intervention(name: str) -> Intervention | None:

@@ -111,6 +111,8 @@ class Intervention:
     family: ClassVar[Family]
     single_pass: ClassVar[bool] = False
     """Whether it edits every query alike and needs no statistics of other sequences; *Try it* offers only these."""
+    diagnosed: ClassVar[bool] = True
+    """Whether a diagnosis tests it. Others can be named in *Try it*, in notebooks and by ``lengthlens ablate``."""
     fitted: ClassVar[bool] = False
     """Whether it uses statistics of sequences of the evaluated length."""
 

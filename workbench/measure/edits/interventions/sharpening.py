@@ -21,8 +21,15 @@ if TYPE_CHECKING:
 
     from workbench.models.base.architecture import Architecture
 
+    Scores = Float[Tensor, "batch head query key"]
+    Factors = Float[Tensor, "#batch #head query"] | Float[Tensor, " query"]
+
 SMALLEST_GAP = 0.5
 """Smallest gap in the scores of a query that separates a set of keys. With smaller gaps, all keys are the set."""
+ADAPTIVE_POLYNOMIAL = (-0.037, 0.481, -2.3, 4.917, -1.791)
+"""Coefficients of the factor of adaptive temperature as a polynomial of the entropy in nats, highest power first."""
+LEAST_ENTROPY = 0.5
+"""Entropy in nats up to which adaptive temperature keeps the scores as they are."""
 
 
 @dataclass(frozen=True)
@@ -37,23 +44,24 @@ class ScaleScores(ScoreEdit):
         """Return True: factors between 1 and the full one multiply scores just as well."""
         return True
 
-    def factor(self, visible_keys: Float[Tensor, " query"], keys: int) -> Float[Tensor, " query"]:
-        """Return the factor for the scores of each query.
+    def factor(self, scores: Scores, visible_keys: Float[Tensor, " query"], keys: int) -> Factors:
+        """Return the factor for the scores of each query, ``[query]`` or ``[batch, head, query]``.
 
         Args:
+            scores: the scores, -inf at keys that a query does not see.
             visible_keys: number of keys that each query sees.
             keys: K_N, the number of keys that the last query at N sees.
         """
         raise NotImplementedError
 
     def edit(self, scores: Tensor, at: ScoresContext) -> Tensor:
-        return scores * self.factor(at.visible_keys(scores), at.inside.keys)[:, None]
+        return scores * self.factor(scores, at.visible_keys(scores), at.inside.keys)[..., None]
 
 
 class ScaleByLog(ScaleScores):
     """Scores are multiplied by log n / log N; with the wrong constant, by the inverse."""
 
-    def factor(self, visible_keys: Float[Tensor, " query"], keys: int) -> Float[Tensor, " query"]:
+    def factor(self, scores: Scores, visible_keys: Float[Tensor, " query"], keys: int) -> Factors:
         growth = log_growth(visible_keys, keys)
         return 1.0 / growth if self.wrong else growth
 
@@ -68,8 +76,22 @@ class Multiply(ScaleScores):
 
     by: float
 
-    def factor(self, visible_keys: Float[Tensor, " query"], keys: int) -> Float[Tensor, " query"]:
+    def factor(self, scores: Scores, visible_keys: Float[Tensor, " query"], keys: int) -> Factors:
         return visible_keys.new_full(visible_keys.shape, 1.0 / self.by if self.wrong else self.by)
+
+
+class AdaptiveTemperature(ScaleScores):
+    """Scores are multiplied by a factor that grows with the entropy of the attention weights; with the wrong constant,
+    by the inverse.
+
+    A diagnosis does not test it, because its factor is not derived from N.
+    """
+
+    diagnosed: ClassVar[bool] = False
+
+    def factor(self, scores: Scores, visible_keys: Float[Tensor, " query"], keys: int) -> Factors:
+        by = adaptive_factor(scores)
+        return 1.0 / by if self.wrong else by
 
 
 class TopKeys(HeadOutputEdit):
@@ -107,6 +129,7 @@ SHARPENING: tuple[Intervention, ...] = (
     Multiply("D.beta4", "scores \u00d7 4", "quadrupled scores", by=4.0),
     TopKeys("D.gap", "top keys alone", "equal weights on the top keys alone"),
     HoldMass("D.mass", "weight kept at N", "weights of the top keys kept as at N"),
+    AdaptiveTemperature("D.adaptive", "adaptive temperature", "scores sharpened by adaptive temperature"),
 )
 
 
@@ -118,6 +141,21 @@ def log_growth(visible_keys: Float[Tensor, " query"], keys: int) -> Float[Tensor
         keys: K_N.
     """
     return (visible_keys / keys).clamp(min=1.0).log() / math.log(keys) + 1.0
+
+
+def adaptive_factor(scores: Float[Tensor, "*rows key"]) -> Float[Tensor, "*rows"]:
+    """Return the factor of adaptive temperature for each row of scores (Velickovic et al. 2025, 2410.01104).
+
+    It is a polynomial of the entropy of the row's weights in nats, and at least 1. Rows with an entropy of at most
+    0.5 nats keep their scores.
+    """
+    import torch
+
+    entropy = torch.special.entr(scores.softmax(-1)).sum(-1)
+    factor = torch.zeros_like(entropy)
+    for coefficient in ADAPTIVE_POLYNOMIAL:
+        factor = factor * entropy + coefficient
+    return torch.where(entropy > LEAST_ENTROPY, factor.clamp(min=1.0), torch.ones_like(entropy))
 
 
 def gap_set(scores: Float[Tensor, "batch head key"], below: bool = False) -> Bool[Tensor, "batch head key"]:
