@@ -197,4 +197,6 @@ def canary(model: HookedModel, batch: Batch, names: Sequence[str]) -> None:
     for name in names:
         outputs, _ = edited_pass(model, clean, {name: lambda value: torch.full_like(value, math.nan)})
         if bool(outputs.isfinite().all()):
-            raise DeadHookError(f"what {name} returns does not reach the model's output; edits there would do nothing")
+            raise DeadHookError(
+                f"the value that {name} returns does not reach the output of the model, so edits there have no effect"
+            )

@@ -123,7 +123,7 @@ def probe(
     fit_lengths = tuple(sorted(inside)) if inside is not None else tuple(lengths[: (len(lengths) + 1) // 2])
     absent = [n for n in fit_lengths if n not in by_length]
     if absent:
-        raise ProbeError(f"inside names length {absent[0]}, but the batches have {lengths}")
+        raise ProbeError(f"the argument inside names length {absent[0]}, but the batches have the lengths {lengths}")
 
     measurement = TARGETS[target](law=law, **settings)
     trained = max(fit_lengths, default=None)
@@ -152,5 +152,5 @@ def _by_length(batches: Iterable[Batch]) -> dict[int, Batch]:
     if len({b.law for b in listed}) > 1:
         raise ProbeError(f"all batches must be of one test set, not {', '.join(sorted({b.law for b in listed}))}")
     if len({len(b) for b in listed}) > 1:
-        raise ProbeError("all batches must have equally many sequences, for one split serves all lengths")
+        raise ProbeError("all batches must have equally many sequences, because all lengths share one split")
     return by_length

@@ -121,7 +121,7 @@ def indicators(labels: Shaped[Tensor, "row *s"]) -> Float[Tensor, "row value"]:
 
 def _several(positions: int) -> int:
     if positions < 2:
-        raise ValueError(f"must be at least 2, over which position varies, not {positions}")
+        raise ValueError(f"must be at least 2, so that the position varies, not {positions}")
     return positions
 
 

@@ -90,7 +90,7 @@ class ConnectionCutter:
             ValueError: for a connection that the model does not have, or none.
         """
         if not cut:
-            raise ValueError("no connection to cut was named")
+            raise ValueError("name at least one connection to cut")
         for connection in cut:
             if connection not in self.connections:
                 raise ValueError(f"this model has no connection {connection.name}")

@@ -158,7 +158,7 @@ class Ablator:
             if layer not in self.mlp:
                 raise ValueError(f"layer {layer} of this model has no MLP")
         if not heads and not mlps:
-            raise ValueError("nothing to ablate was named")
+            raise ValueError("nothing to ablate was named; give heads or mlps")
 
 
 def ablate(

@@ -105,7 +105,7 @@ def edge_edits(
             f"cutting an edge needs softmax attention, but the attention of this model is {model.cfg.attention}"
         )
     if k is None and v is None:
-        raise ValueError("name what of the edge is replaced: k, v or both")
+        raise ValueError("state what of the edge is replaced: give k, v or both")
     at = f"blocks.{layer}.attn.hook_"
     names = model.cfg.score_hooks(layer)
     cached: dict[str, Tensor] = {}

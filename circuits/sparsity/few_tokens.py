@@ -114,5 +114,5 @@ def expected_overlap(k: int, tokens: int) -> float:
         ValueError: if more are chosen than there are.
     """
     if not 1 <= k <= tokens:
-        raise ValueError(f"{k} of {tokens} tokens cannot be chosen")
+        raise ValueError(f"k must be from 1 to the number of tokens, {tokens}, not {k}")
     return k * k / tokens

@@ -79,16 +79,18 @@ def compiled_run(
     high = lengths[1]
     if high > LONGEST_TRAINED:
         raise UsageError(
-            f"--lengths of a compiled program takes lengths up to {LONGEST_TRAINED:,}, not {high:,}, as all are "
-            "checked; give shorter --lengths and a larger --up-to"
+            f"--lengths of a compiled program takes lengths up to {LONGEST_TRAINED:,}, not {high:,}, because the "
+            "program is checked at each of them; give shorter --lengths and a larger --up-to"
         )
     if up_to < high:
         raise UsageError(
-            f"a program compiled for prefixes up to {up_to} cannot be correct at {high}; give --up-to {high} or more"
+            f"a program compiled for prefixes of up to {up_to} tokens cannot be correct at length {high}; give --up-to "
+            f"{high} or more"
         )
     if first_keys is not None and first_keys < high:
         raise UsageError(
-            f"a model of the first {first_keys} keys cannot be correct at {high}; give --first-keys {high} or more"
+            f"a model that reads only the first {first_keys} keys cannot be correct at length {high}; give "
+            f"--first-keys {high} or more"
         )
     made = compiled_of(source.program, up_to, first_keys=first_keys, log_scaled=log_scaled)
     _agree(made, source, lengths)
@@ -165,7 +167,7 @@ def file_source(file: Path, task: str | None, settings: Sequence[str] = ()) -> P
     except CraspError as error:
         raise UsageError(f"{file}, {error}") from None
     if task is None:
-        raise UsageError(f"name the task that {file} answers, e.g. --task majority; {_alike(program)}")
+        raise UsageError(f"name the task that {file} solves, e.g. --task majority; {_alike(program)}")
     made = make_task(task, **_parameters(settings))
     symbols = made.tokens_names[1:] if made.bos else ()
     if symbols != program.alphabet:
@@ -178,7 +180,7 @@ def file_source(file: Path, task: str | None, settings: Sequence[str] = ()) -> P
         held = "are numbers" if made.real else f"are {' and '.join(made.output_names or ())}"
         raise UsageError(
             f"{file} has {len(program.outputs)} output{'s' if len(program.outputs) > 1 else ''}, but the answers of "
-            f"{made.name} {held}; give one output for the two answers no and yes; for other answers one output each, "
+            f"{made.name} {held}. Give one output for the answers no and yes. For other answers, give one output each, "
             "in this order"
         )
     return ProgramSource(file.stem, program, made, str(program))

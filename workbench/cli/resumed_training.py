@@ -55,7 +55,7 @@ def settings_to_train(run: Run) -> tuple[dict[str, Any], dict[str, Any]]:
 
     name, training = run.name, run.config["training"]
     if run.weightless or not run.trained_here:
-        raise UsageError(f"{name} was not trained by lengthlens train, so no command trains it; choose another run")
+        raise UsageError(f"{name} was not trained by lengthlens train, so it cannot be resumed; choose another run")
     if training.get("start"):
         raise UsageError(
             f"{name} started from weights of another run (id {training['start']['run']}); train it with "

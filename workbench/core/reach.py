@@ -82,9 +82,9 @@ def checked_reach(fields: Mapping[str, Any]) -> Reach:
     reach = Reach(**{**fields, "lengths": tuple(fields["lengths"]), "n": tuple(fields["n"]) if fields["n"] else None})
     numbers = (reach.value, reach.low, reach.high)
     if not all(number is None or (type(number) is float and 0 <= number <= 1) for number in numbers):
-        raise ValueError(f"reach is between 0 and 1, not {numbers}")
+        raise ValueError(f"reach and its interval must be floats between 0 and 1, or None, not {numbers}")
     if not all(type(n) is int for n in (*reach.lengths, *(reach.n or ()))) or not isinstance(reach.reason, str):
-        raise ValueError("lengths and numbers of sequences are integers")
+        raise ValueError("lengths and numbers of sequences must be integers, and the reason must be text")
     return reach
 
 

@@ -170,7 +170,7 @@ def answer(context: Context, name: str, kind: str, search: str, theme: str = "li
     asked = parse(search)
     paper = asked.get("paper", "single" if kind == "pdf" else None)
     if paper is not None and not is_column(paper):
-        raise Unknown(f"there is no column {paper[:40]!r} of papers; there are {', '.join(INCHES)}")
+        raise Unknown(f"unknown width {paper[:40]!r} of a picture for a paper; choose one of {', '.join(INCHES)}")
     export = Export(context, panels_by_name[name], asked, search)
     if kind in WRITTEN:
         body = WRITTEN[kind](export)

@@ -70,10 +70,10 @@ class Questions:
             self._check_values(kind, body.get(kind, []), wanted)
             expected += [".".join(one) for one in wanted]
         if body.get("outputs") != self._outputs[ident]:
-            raise Malformed("The request names other outputs than its callback has.")
+            raise Malformed("The outputs of the request are not those of its callback. Reload the page.")
         changed = body.get("changedPropIds", [])
         if not isinstance(changed, list) or any(one not in expected for one in changed):
-            raise Malformed("The request names a change that its callback does not read.")
+            raise Malformed("The request reports a changed property that its callback does not read. Reload the page.")
 
     def _check_values(self, kind: str, given: Any, wanted: list[tuple[str, str]]) -> None:
         named = [(one.get("id"), one.get("property")) if isinstance(one, dict) else None for one in _listed(given)]

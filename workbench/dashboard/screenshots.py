@@ -75,7 +75,7 @@ def wait_until(page: Any, condition: str = SETTLED, patience: float = 120.0) -> 
     end = time.monotonic() + patience
     while not page.evaluate(condition):
         if time.monotonic() > end:
-            raise TimeoutError(f"on {page.url} it is still not so that {condition}")
+            raise TimeoutError(f"the page {page.url} does not satisfy the condition {condition} after {patience:g} s")
         page.wait_for_timeout(50)
 
 

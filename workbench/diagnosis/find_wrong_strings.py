@@ -105,7 +105,7 @@ def wrong_strings(
     if task.real or batch.prompt is not None or task.output_names is None:
         return WrongStrings([], 0, 0, **shared, problem="answers are no classes, so that none is given with confidence")
     if len(edits) > 1 or any(edit.kind != "repair" for edit in edits):
-        raise EditError("wrong sequences can be tried under at most one intervention")
+        raise EditError("incorrectly answered sequences can be tried with at most one intervention; give one")
     logits = last_logits(model, batch)
     lead = leads(logits, batch.targets[:, -1])
     right = lead > slack(logits)

@@ -181,9 +181,9 @@ class _Workers:
         if now - self.seen > self.patience:
             why = f"; {self._why_refused()}" if self.refused else ""
             raise ClusterError(
-                f"there is no worker at the Dask scheduler {self.scheduler.address} for {self.patience:,.0f} s: "
-                f"`dask worker {self.scheduler.address}` starts one; what was finished is kept, and the same command "
-                f"continues{why}"
+                f"the Dask scheduler {self.scheduler.address} has had no worker for {self.patience:,.0f} s; start one "
+                "with "
+                f"`dask worker {self.scheduler.address}` and run the same command again, which keeps finished work{why}"
             )
         return gone
 

@@ -42,7 +42,7 @@ class Processes:
         if workers is not None and workers < 1:
             raise ExecutorError(f"an executor has at least 1 worker, not {workers}")
         if retries < 1:
-            raise ExecutorError(f"retries must be at least 1, not {retries} times")
+            raise ExecutorError(f"retries must be at least 1, not {retries}")
         self.workers = workers
         self.retries = retries
 

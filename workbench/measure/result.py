@@ -50,7 +50,7 @@ class Result:
         found = [r for r in self.rows if r["quantity"] == quantity and all(r[k] == v for k, v in where.items())]
         if len(found) != 1 or found[0]["value"] is None:
             notes = ", ".join(f"{r['status']}: {r['note']}" for r in found) or "no row"
-            raise KeyError(f"{quantity} at {where} has {len(found)} rows ({notes})")
+            raise KeyError(f"{quantity} at {where} must have one row with a value, but has {len(found)} ({notes})")
         return float(found[0]["value"])
 
     def to_markdown(self) -> str:

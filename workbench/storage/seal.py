@@ -37,7 +37,9 @@ def seal(data: bytes) -> bytes:
         ValueError: if they contain no blank, or anything else that looks like a seal.
     """
     if _SEAL.findall(data) != [BLANK.encode()]:
-        raise ValueError(f"data to be sealed must contain the placeholder {BLANK[:12]}... once, and no other seal")
+        raise ValueError(
+            f"the data must contain the placeholder {BLANK[:12]}... of a checksum once, and no other checksum"
+        )
     return data.replace(BLANK.encode(), MARK.encode() + hashlib.sha256(data).hexdigest().encode())
 
 
@@ -49,14 +51,14 @@ def check_seal(data: bytes) -> None:
     """
     seals = list(_SEAL.finditer(data))
     if len(seals) != 1:
-        raise SealError("it carries no seal")
+        raise SealError("it contains no checksum")
     start, end = seals[0].span()
     view = memoryview(data)
     actual = hashlib.sha256(view[:start])
     actual.update(BLANK.encode())
     actual.update(view[end:])
     if seals[0][0] != (MARK + actual.hexdigest()).encode():
-        raise SealError("its bytes differ from its seal")
+        raise SealError("its bytes differ from its checksum")
 
 
 def check_file_seal(file: BinaryIO, limit: int) -> None:
@@ -76,7 +78,7 @@ def check_file_seal(file: BinaryIO, limit: int) -> None:
             stored_seal = match[0]
         tail, at = data[-(len(BLANK) - 1) :], at + len(piece)
     if len(offsets) != 1:
-        raise SealError("it carries no seal")
+        raise SealError("it contains no checksum")
     start, end = offsets[0], offsets[0] + len(BLANK)
     file.seek(0)
     actual, at = hashlib.sha256(), 0
@@ -88,7 +90,7 @@ def check_file_seal(file: BinaryIO, limit: int) -> None:
         actual.update(piece[behind:])
         at += len(piece)
     if stored_seal != (MARK + actual.hexdigest()).encode():
-        raise SealError("its bytes differ from its seal")
+        raise SealError("its bytes differ from its checksum")
 
 
 def sealed_json(content: Mapping[str, Any], indent: int | None = None) -> bytes:

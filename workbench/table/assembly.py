@@ -195,7 +195,9 @@ def shard_header(path: Path) -> dict[str, str]:
     try:
         check_spec_text(metadata["spec"])
     except (SealError, StoredError) as error:
-        raise TableError(f"{path} is damaged (its spec is not a measurement's: {error}): measure again") from None
+        raise TableError(
+            f"{path} is damaged (its spec does not describe a measurement: {error}): measure again"
+        ) from None
     return metadata
 
 

@@ -88,17 +88,17 @@ def _check_metadata(shard: Shard, metadata: Mapping[str, str]) -> None:
     if made:
         raise TableError(f"write_shard makes {', '.join(made)} itself: leave it out of the metadata")
     if metadata["key"] != shard.key:
-        raise TableError(f"shard {shard.path} is named for another key than its metadata, {metadata['key']}")
+        raise TableError(f"the name of shard {shard.path} must contain the key of its metadata, {metadata['key']}")
     try:
         check_spec_text(metadata["spec"])
     except (SealError, StoredError) as error:
-        raise TableError(f"the spec of shard {shard.path} is not a measurement's: {error}") from None
+        raise TableError(f"the spec of shard {shard.path} does not describe a measurement: {error}") from None
 
 
 def _check_rows(shard: Shard, table: pa.Table) -> None:
     strange = strange_rows(shard, table)
     if strange:
-        raise TableError(f"shard {shard.path} is given rows of {strange}")
+        raise TableError(f"shard {shard.path} cannot contain rows of {strange}; write these rows into their own shard")
 
 
 def _written(shard: Shard) -> str:

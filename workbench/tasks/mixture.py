@@ -78,12 +78,15 @@ class Mixture(Task):
     @model_validator(mode="after")
     def _fit(self) -> Mixture:
         if not 1 <= len(self.components) <= MOST:
-            raise ValueError(f"components name 1 to {MOST} tasks, not {len(self.components)}")
+            raise ValueError(f"components takes 1 to {MOST} tasks, not {len(self.components)}")
         parts = _parts(self.components)
         if self.weights and (len(self.weights) != len(parts) or min(self.weights) <= 0):
             raise ValueError(f"weights takes {len(parts)} numbers above 0, one for each component")
         if self.only > len(parts):
-            raise ValueError(f"only names one of {len(parts)} components, from 1 on, or 0 for all, not {self.only}")
+            raise ValueError(
+                f"the parameter 'only' takes the number of a component, 1 to {len(parts)}, or 0 for all, not "
+                f"{self.only}"
+            )
         return self
 
     # ---- components --------------------------------------------------------------------------

@@ -49,7 +49,9 @@ def regular_sensitivity(language: Automaton, n: int) -> Fraction:
         TheoryError: for an alphabet of other than two symbols, or n below 1.
     """
     if len(language.alphabet) != 2:
-        raise TheoryError(f"a bit flips between two symbols; this alphabet has {len(language.alphabet)}")
+        raise TheoryError(
+            f"average sensitivity needs an alphabet of two symbols; this one has {len(language.alphabet)}"
+        )
     if n < 1:
         raise TheoryError(f"average sensitivity needs at least one bit, not {n}")
     step = language.table.tolist()

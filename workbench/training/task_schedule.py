@@ -94,7 +94,10 @@ def _visited(schedule: TaskSchedule, own: Any) -> list[Any]:
 
 def _check_fits(task: Task, other: Task, what: str, low: int, high: int) -> None:
     if not other.speaks_as(task):
-        raise TrainingError(f"the task schedule changes the vocabulary or the answers of {task.name} at {what}")
+        raise TrainingError(
+            f"the task schedule changes the vocabulary or the answers of {task.name} at {what}; schedule a parameter "
+            "that keeps both"
+        )
     if other.lengths(low, high) != task.lengths(low, high):
         raise TrainingError(
             f"the task schedule changes the possible lengths of {task.name} at {what}; choose training lengths in "

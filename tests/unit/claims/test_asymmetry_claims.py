@@ -261,7 +261,7 @@ def test_copies_need_more_symbols_than_are_shown_and_no_more_than_there_are(
         list(zero_shot_copies.zero_shot_rows(of_text, sizes, shown))
     told = ", ".join(map(str, sizes))
     assert str(said.value) == (
-        f"after {shown} given symbols of a copy, a prompt needs from {shown + 1} to {COPIED_SYMBOLS} different symbols, not {told}"
+        f"if {shown} symbols of a copy are given, the prompt needs {shown + 1} to {COPIED_SYMBOLS} different symbols, not {told}"
     )
 
 

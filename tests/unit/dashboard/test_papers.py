@@ -74,7 +74,7 @@ def test_without_a_chromium_a_pdf_says_what_makes_one(client: FlaskClient, monke
     monkeypatch.setattr("workbench.dashboard.server.chromium.find_browser", lambda: None)
     answer = client.get(f"/data/accuracy-length.pdf?{LINK}")
     assert answer.status_code == 503
-    assert answer.data.startswith(b"A PDF is printed by a Chromium, and none was found on this machine: install one")
+    assert answer.data.startswith(b"A PDF needs Chromium, which was not found on this machine: install it")
     monkeypatch.setattr("workbench.dashboard.server.chromium.find_browser", lambda: "/bin/true")
     with pytest.raises(PrintError, match="printed nothing"):
         print_pdf("<p>a</p>")

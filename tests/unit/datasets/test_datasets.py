@@ -115,7 +115,7 @@ def test_a_damaged_table_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     path = tmp_path / "claims.parquet"
     changed = copied(DATASETS["claims"], path)
     path.write_bytes(data[:100] + bytes([data[100] ^ 1]) + data[101:])
-    with pytest.raises(DatasetError, match=r"its bytes differ from its seal.*restore the file"):
+    with pytest.raises(DatasetError, match=r"its bytes differ from its checksum.*restore the file"):
         dataset_bytes(changed)
     bench = copied(DATASETS["diagnosis-bench"], path)
     path.write_bytes(b"no table")

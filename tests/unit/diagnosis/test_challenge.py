@@ -121,7 +121,7 @@ def test_a_challenge_is_determined_by_its_seed_and_does_not_contain_its_truth(tm
     assert bool(right.all()), "a healthy model is right beyond N"
 
     (tmp_path / "a-truth.json").write_text((tmp_path / "a-truth.json").read_text() + " ")
-    with pytest.raises(ChallengeError, match="is not the truth of"):
+    with pytest.raises(ChallengeError, match="is not the truth file of"):
         challenge.check_truth(tmp_path / "a-truth.json")
     weights = tmp_path / "a" / "m01" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"\x00\x01")

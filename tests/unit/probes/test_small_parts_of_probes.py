@@ -66,7 +66,7 @@ def test_the_least_that_settings_may_be() -> None:
     assert tuple(Erasure(factors=(1, 2.5)).factors) == (1.0, 2.5)
     for kind, settings, said in (
         (Position, {"resamples": 1}, "at least 2 for an interval, not 1"),
-        (ConditionalProbes, {"positions": 1}, "at least 2, over which position varies, not 1"),
+        (ConditionalProbes, {"positions": 1}, "at least 2, so that the position varies, not 1"),
         (Erasure, {"factors": ()}, "at least one multiple of N"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=said):

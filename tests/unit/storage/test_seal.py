@@ -77,9 +77,9 @@ def test_added_bytes_are_found(more: bytes, front: bool) -> None:
 
 
 @pytest.mark.parametrize(("data", "sentence"), [
-    (b'{"step": 100}', "no seal"),
-    (b'{"step": 100, "seal": "sealed:0000"}', "no seal"),
-    (b'{"step": 100, "seal": "' + BLANK.encode() + b'"}', "seal"),
+    (b'{"step": 100}', "no checksum"),
+    (b'{"step": 100, "seal": "sealed:0000"}', "no checksum"),
+    (b'{"step": 100, "seal": "' + BLANK.encode() + b'"}', "checksum"),
     (b"[1]", "JSON"),
     (b"{", "not valid JSON"),
     (b"\xff\xfe", "not valid JSON"),
@@ -113,7 +113,12 @@ def test_seals_across_the_edges_of_pieces(size: int, before: int, monkeypatch: p
         changed = data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
         with pytest.raises(SealError):
             checked(changed)
-    for content, says in ((data + data, "no seal"), (b"x" * 200, "no seal"), (b"", "no seal"), (data + b"c", "differ")):
+    for content, says in (
+        (data + data, "no checksum"),
+        (b"x" * 200, "no checksum"),
+        (b"", "no checksum"),
+        (data + b"c", "differ"),
+    ):
         with pytest.raises(SealError, match=says):
             checked(content)
         with pytest.raises(SealError, match=says):
@@ -134,5 +139,5 @@ def test_json_is_an_object_and_keeps_all_but_its_seal() -> None:
     ):
         with pytest.raises(SealError, match=says):
             json_object(content)
-    with pytest.raises(SealError, match="carries"):
+    with pytest.raises(SealError, match="no checksum"):
         open_json(b'{"a": 1}')

@@ -106,7 +106,7 @@ def test_a_mixture_survives_its_run() -> None:
 @pytest.mark.parametrize(
     ("parameters", "says"),
     [
-        ({"components": []}, "components name 1 to 16 tasks, not 0"),
+        ({"components": []}, "components takes 1 to 16 tasks, not 0"),
         ({"components": ["nf"]}, "nf writes its answer token by token"),
         ({"components": ["markov_chain"]}, "markov_chain answers with numbers"),
         ({"components": ["copied_text"]}, "queries a symbol that is not in its sequences"),
@@ -116,7 +116,7 @@ def test_a_mixture_survives_its_run() -> None:
         ({"components": ["ur symbols=1"]}, "symbols must be an integer at least 2"),
         ({"weights": [1]}, "weights takes 2 numbers above 0"),
         ({"weights": [1, 0]}, "weights takes 2 numbers above 0"),
-        ({"only": 3}, "only names one of 2 components"),
+        ({"only": 3}, "the number of a component, 1 to 2"),
         ({"components": "ur"}, "components must be a list of strings"),
     ],
 )

@@ -69,8 +69,8 @@ def determinacy(members: ArrayLike, parent_again: ArrayLike, seed: int = 0, resa
     again = np.asarray(parent_again, dtype=np.float64)
     if reach.ndim != 2 or len(reach) < 3 or reach.shape[1] < 2:
         raise ClaimError(
-            f"determinacy takes the reach of at least 3 families with a parent and a child each, not an array of shape "
-            f"{reach.shape}"
+            f"determinacy needs reaches of shape [family, member] with at least 3 families and 2 members (a parent and "
+            f"its children), not of shape {list(reach.shape)}"
         )
     rng = np.random.default_rng(seed)
     value = mean_correlation(reach)

@@ -64,8 +64,8 @@ def _written(run: TrainedRun, batch: Batch) -> FreeRun:
     """What the model writes after the prompts of a batch."""
     if batch.prompt is None:
         raise ClaimError(
-            f"the answers of {run.task.name} are not part of the sequence, so the model does not write them step by "
-            "step"
+            f"the answers of {run.task.name} are not part of the sequence, so the model cannot write them step by "
+            "step; choose a task with answers in the sequence, such as copy"
         )
     seen = run.answers(batch)
     return free_run(run.model, run.task, batch, seen["logits"], seen.get(NEXT_IDS))
@@ -130,7 +130,10 @@ def token_rows(run: TrainedRun, read: Sequence[int] = (), written: Sequence[int]
     """
     task = run.task
     if not isinstance(task, SequenceTask):
-        raise ClaimError(f"the answers of {task.name} are not part of the sequence, so they have no tokens to count")
+        raise ClaimError(
+            f"the answers of {task.name} are not part of the sequence, so they have no tokens to count; choose a task "
+            "with answers in the sequence, such as copy"
+        )
     inputs = {f"{n} read": n for n in read} | {f"{m} written": _input_of(task, m) for m in written}
     for label, n in inputs.items():
         batch = run.strings(STRINGS, n + 1 + task.answer_length(n), "matched", "tokens")
@@ -147,4 +150,4 @@ def _input_of(task: SequenceTask, written: int) -> int:
     for n in range(1, MOST_READ):
         if task.answer_length(n) == written and task.drawable(n):
             return n
-    raise ClaimError(f"{task.name} has no answer of {written} tokens to an input of fewer than {MOST_READ:,}")
+    raise ClaimError(f"no input of fewer than {MOST_READ:,} tokens has an answer of {written} tokens in {task.name}")

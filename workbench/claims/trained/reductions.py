@@ -103,7 +103,10 @@ def best_head(run: OneRun, score: str, strings: str) -> RunRow:
     """
     heads = [row for told, row in run.rows.items() if told.startswith(f"{score} at 1 N, {strings}, ")]
     if not heads:
-        raise ClaimError(f"{run.cell.name}, seed {run.seed}, has no score {score} of a head at N on {strings}")
+        raise ClaimError(
+            f"{run.cell.name}, seed {run.seed}, has no row of {score} for any head at length N on the {strings} test "
+            "set"
+        )
     return max(heads, key=lambda row: -math.inf if row.value is None else row.value)
 
 

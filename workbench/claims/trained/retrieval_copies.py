@@ -25,13 +25,14 @@ def copy_rows(run: TrainedRun, bins: int = 3) -> StatisticRows:
     """Return the share of copies in which all symbols are correct, by ranges of the prompt's length."""
     task = run.task
     if not isinstance(task, UR | UL):
-        raise ClaimError(
-            f"only retrieval of the neighbour of a single symbol can be iterated, ur or ul, not {task.name}"
-        )
+        raise ClaimError(f"copying by repeated retrieval needs a model of the task ur or ul, not of {task.name}")
     for name, (low, high) in bins_of(run.longest, bins).items():
         lengths = lengths_in(run, low, high)
         if lengths and lengths[-1] - 2 > task.symbols:
-            raise ClaimError(f"copies of {lengths[-1] - 2} different symbols need more than {task.symbols}")
+            raise ClaimError(
+                f"a copy of {lengths[-1] - 2} different symbols needs a task with as many symbols, but {task.name} has "
+                f"{task.symbols}; use shorter prompts"
+            )
         if lengths:
             found = [_right(run, task, n, -(-STRINGS // len(lengths))) for n in lengths]
             right, n = sum(int(one.sum()) for one in found), sum(map(len, found))

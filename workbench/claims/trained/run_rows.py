@@ -63,7 +63,7 @@ class RunRow:
     def ends(self) -> tuple[float, float]:
         """Return the interval as (low, high); for a number without sampling, the number twice."""
         if self.value is None:
-            raise ClaimError(f"{self.quantity} of {self.cell}, seed {self.seed}, has no value")
+            raise ClaimError(f"{self.quantity} of {self.cell}, seed {self.seed}, has no value, so it has no interval")
         return (self.value if self.low is None else self.low, self.value if self.high is None else self.high)
 
     @property

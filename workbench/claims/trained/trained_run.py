@@ -59,7 +59,10 @@ class TrainedRun:
         """
         task = self.task.model_copy(update=parameters)
         if not task.speaks_as(self.task):
-            raise ValueError(f"{task.name} with {dict(parameters)} has other tokens or answers than the run's own task")
+            raise ValueError(
+                f"{task.name} with {dict(parameters)} has other tokens or answers than the task of the run; choose "
+                "parameters that keep both"
+            )
         return replace(self, task=task)
 
     def strings(self, count: int, length: int, law: str, *purpose: object) -> Batch:

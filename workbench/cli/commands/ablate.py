@@ -288,7 +288,9 @@ def refuse_absent(layers: int, n_heads: int, heads: list[tuple[int, int]], mlps:
         UsageError: naming those there are.
     """
     if heads and not n_heads:
-        raise UsageError(f"this model has no attention, so no head L{heads[0][0]}H{heads[0][1]}; choose a transformer")
+        raise UsageError(
+            f"this model has no attention heads, so L{heads[0][0]}H{heads[0][1]} does not exist; choose a transformer"
+        )
     for layer, head in heads:
         if layer >= layers or head >= n_heads:
             raise UsageError(f"the model has no head L{layer}H{head}; choose from L0H0 to L{layers - 1}H{n_heads - 1}")

@@ -109,7 +109,7 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # yaml ships no types
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         if not isinstance(node, yaml.MappingNode):
-            raise yaml.constructor.ConstructorError(None, None, "expected a mapping", node.start_mark)
+            raise yaml.constructor.ConstructorError(None, None, "expected a mapping of keys to values", node.start_mark)
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
         twice = next((key for i, key in enumerate(keys) if key in keys[:i]), None)
         if twice is not None:

@@ -77,7 +77,9 @@ def _panel(shown: str) -> Panel:
     def read(at: PanelCursor) -> tuple[PanelSource, ...]:
         runs = [run for one in at.configurations for run in one.runs]
         if not runs:
-            raise NotMeasured(where["measurement"], "This link chooses no configurations.", helps=False)
+            raise NotMeasured(
+                where["measurement"], "This link names no configuration. Go back and choose up to eight.", helps=False
+            )
         given = "".join(f", {key}={value!r}" for key, value in where.items())
         code = f"Table.load({at.run.root.as_posix()!r}).frame(run={[run.name for run in runs]!r}{given})"
         return (PanelSource(rows_of(at, shown), " ".join(run.rows_version for run in runs), "frame", code),)

@@ -265,7 +265,7 @@ def made_edit(kind: str, head: str, block: str, prefix: Any, repair: str = "") -
         return parse_edit(repair)
     if kind == "patch":
         if not isinstance(prefix, int) or prefix < 1:
-            raise EditError("a state is patched from a prefix of at least 1 token; state its length")
+            raise EditError("patching a state needs a prefix of at least 1 token; enter its length")
         return parse_edit(f"patch.{int(block)}.{prefix}")
     return parse_edit(f"{kind}.{head}")
 

@@ -64,7 +64,7 @@ def style(text: str) -> Element:
 def _raw(tag: str, text: str, attributes: Mapping[str, str]) -> Element:
     """What stands in these elements is not escaped: HTML takes it as it is, up to the end tag."""
     if f"</{tag}" in text.lower() or (tag == "script" and "<!--" in text):
-        raise ValueError(f"this text cannot stand in a {tag} element: it holds </{tag} or <!--")
+        raise ValueError(f"this text cannot be written into a {tag} element, because it contains </{tag} or <!--")
     made = element(tag, **attributes)
     made.text = text
     return made

@@ -81,7 +81,7 @@ def report_html(
         ReportError: for no run, and for a file that would be too large to send.
     """
     if not runs:
-        raise ReportError("there is no run to make a page of")
+        raise ReportError("a report needs at least one run; name one")
     cursors = [(starts or {}).get(run.name) or default_cursor(run) for run in runs]
     command = report_command(runs, out)
     provenances = [provenance(run, command) for run in runs]
@@ -113,8 +113,8 @@ def report_html(
     size = len(page.encode())
     if shared is None and size > MOST_BYTES:
         raise ReportError(
-            f"a page of {title} would have {size / 1e6:.1f} MB, and {MOST_BYTES / 1e6:.0f} MB is the most; name fewer "
-            "runs, or make a folder of pages: lengthlens publish FOLDER -o site/"
+            f"a page of {title} would have {size / 1e6:.1f} MB, but at most {MOST_BYTES / 1e6:.0f} MB are allowed; "
+            "name fewer runs, or make a folder of pages: lengthlens publish FOLDER -o site/"
         )
     return page
 

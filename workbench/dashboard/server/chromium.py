@@ -47,8 +47,8 @@ def print_pdf(page: str) -> bytes:
     browser = find_browser()
     if browser is None:
         raise PrintError(
-            "A PDF is printed by a Chromium, and none was found on this machine: install one, or name it in the "
-            "variable CHROMIUM; the SVG needs none"
+            "A PDF needs Chromium, which was not found on this machine: install it, set the environment variable "
+            "CHROMIUM to its path, or export SVG"
         )
     with _ONE, tempfile.TemporaryDirectory(prefix="lengthlens-") as folder:
         source, pdf = Path(folder) / "page.html", Path(folder) / "page.pdf"
@@ -69,7 +69,8 @@ def print_pdf(page: str) -> bytes:
             subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise PrintError(
-                f"{browser} did not print the page ({type(error).__name__}): the SVG needs none"
+                f"{browser} did not print the page ({type(error).__name__}): try again, or export SVG, which needs no "
+                "browser"
             ) from error
         data = pdf.read_bytes() if pdf.is_file() else b""
     if not data.startswith(b"%PDF"):

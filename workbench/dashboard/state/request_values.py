@@ -43,7 +43,7 @@ def declare(values: Mapping[str, Any]) -> None:
     for name, value_type in values.items():
         registry = ENDINGS if name.startswith("-") else VALUES
         if registry.setdefault(name, value_type) != value_type:
-            raise ValueError(f"what {name} may hold is declared twice")
+            raise ValueError(f"the values of {name} are declared twice, with different types")
 
 
 def type_of(name: str) -> Any:

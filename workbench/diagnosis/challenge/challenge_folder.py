@@ -93,7 +93,7 @@ class ChallengeModel:
         try:
             return tasks[name](**parameters)
         except ValidationError:
-            raise ChallengeError(f"the parameters of the task of {self.name} do not fit; {AGAIN}") from None
+            raise ChallengeError(f"{self.name} has parameters that its task {name} does not accept; {AGAIN}") from None
 
     def load(self) -> Hooked:
         """Return the model.
@@ -114,7 +114,7 @@ class ChallengeModel:
         except (TypeError, ValueError) as error:
             if isinstance(error, ChallengeError):
                 raise
-            raise ChallengeError(f"{self.folder / MODEL_CONFIG} describes no model; {AGAIN}") from None
+            raise ChallengeError(f"{self.folder / MODEL_CONFIG} does not describe a model; {AGAIN}") from None
         return load_model(self.folder / MODEL_WEIGHTS, cfg, self.folder / MODEL_CONFIG)
 
     def draw(self, length: int, count: int, word: str = "sequences") -> Batch:
@@ -153,7 +153,7 @@ class Challenge:
         except (OSError, UnreadableError):
             raise ChallengeError(f"there is no truth file {path}; name it with --truth") from None
         if found != self.file.truth_sha256:
-            raise ChallengeError(f"{path} is not the truth of {self.folder}; name the file that was made with it")
+            raise ChallengeError(f"{path} is not the truth file of {self.folder}; name the file that was made with it")
 
 
 AGAIN = "make the challenge again with its seed"
@@ -173,8 +173,8 @@ def open_challenge(folder: str | Path) -> Challenge:
                              f"lengthlens challenge make --seed 1 --out {folder}") from None  # fmt: skip
     except ValidationError as error:
         first = error.errors()[0]
-        raise ChallengeError(f"{path} does not fit ({'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}); "
-                             f"{AGAIN}") from None  # fmt: skip
+        where = ".".join(map(str, first["loc"])) or "the file"
+        raise ChallengeError(f"{path} is not a valid challenge file ({where}: {first['msg']}); {AGAIN}") from None
     if file.challenge != VERSION:
         raise ChallengeError(f"{path} has the format {file.challenge}, but this version reads {VERSION}; {AGAIN}")
     return Challenge(Path(folder), file)

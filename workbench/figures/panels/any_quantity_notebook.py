@@ -46,7 +46,7 @@ def causes(
     rows = Frame.of(frame).where(measurement=measurement, quantity=quantity, **where)
     rows = rows_with_values(rows)
     if not len(rows):
-        raise NotMeasured(measurement, f"{measurement} has no value of {quantity} to draw there.")
+        raise NotMeasured(measurement, f"{measurement} has no value of {quantity} in these rows.")
     along = _axis(rows)
     t = TOKENS[look.theme]
     figure = TitledFigure()

@@ -77,7 +77,7 @@ def configuration_rows(
     if not all_rows:
         measurement = SHOWN[shown]["measurement"]
         what = f"{TITLES[shown].lower()} of {', '.join(configurations)}"
-        raise NotMeasured(measurement, f"No rows of {measurement} there: {what}.")
+        raise NotMeasured(measurement, f"No rows of {measurement} at or before the selected steps: {what}.")
     return stack(all_rows)
 
 

@@ -407,7 +407,7 @@ def _cells(
     rows = rows if at.times is None else _at_multiple(rows, flat, at.times)
     if not len(rows):
         measurement = str(frame["measurement"][0]) if len(frame) else "this quantity"
-        raise NotMeasured(measurement, f"No run has a value of {measurement} there; choose another length or step.")
+        raise NotMeasured(measurement, f"No run has a value of {measurement} at this length and step; choose others.")
     each = [_one_run(str(run), part, over) for (run,), part in sorted(rows.group("run"), key=lambda group: group[0])]
     for axis in (x, y):
         if not any(axis in flat[row["run"]] for row in each):

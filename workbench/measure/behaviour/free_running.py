@@ -92,5 +92,7 @@ def free_run(model: HookedModel, task: Task, batch: Batch, outputs: Tensor, next
 
 def _prompt(batch: Batch) -> int:
     if batch.prompt is None:
-        raise ValueError("only answers that are part of the sequence can be fed back")
+        raise ValueError(
+            "the model can continue only with answers that are part of the sequence, which this task does not have"
+        )
     return batch.prompt

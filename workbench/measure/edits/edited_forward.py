@@ -75,7 +75,7 @@ def edited_forward(
     """
     interventions = [edit for edit in edits if edit.intervention]
     if interventions and trained is None:
-        raise EditError(f"{interventions[0].name} needs facts about training: give them by trained=")
+        raise EditError(f"{interventions[0].name} needs facts about training: pass them as trained=")
     hooks = [hook for edit in edits if not edit.intervention for hook in edit_hooks(model, batch, edit, reference)]
     ids = None
     for edit in interventions:
@@ -163,7 +163,7 @@ def edit_hooks(model: HookedModel, batch: Batch, edit: Edit, reference: Batch | 
     if edit.kind == "zero":
         return [(name, partial(replace_head, head=edit.head, value=torch.zeros(())))]
     if reference is None:
-        raise EditError(f"{edit.name} needs sequences to take the mean over")
+        raise EditError(f"{edit.name} needs sequences to take the mean over; pass them as reference=")
     mean = forward(model, reference, [name])[name][:, : batch.tokens.shape[1], edit.head].mean(0)
     return [(name, partial(replace_head, head=edit.head, value=mean))]
 

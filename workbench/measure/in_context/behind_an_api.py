@@ -123,7 +123,7 @@ def read_prompts(path: Path) -> tuple[Presented, int, int]:
     strings: Any = first.get("strings")
     seed: Any = first.get("seed")
     if not (_whole(strings, 2, MOST_PROMPTS) and _whole(seed, 0, 2**63 - 1)):
-        raise RunError(f"{path} needs whole numbers 'strings' and 'seed' in its first line; restore it")
+        raise RunError(f"{path} needs whole numbers 'strings' and 'seed' in its first line; restore that line")
     try:
         _compare_prompts(path, lines, spec, strings)
         _refuse_large(path, spec)
@@ -135,7 +135,9 @@ def read_prompts(path: Path) -> tuple[Presented, int, int]:
         log_failure(error, f"reading {path}", foreign=True)
         raise RunError(f"{path} describes no task in its first line: {clause(error)}") from error
     if canonical(stored_task(task)) != canonical(stored_task(expected)):
-        raise RunError(f"{path} holds another task in its first line than lengthlens prompts writes")
+        raise RunError(
+            f"{path} contains a task in its first line that lengthlens prompts does not write; write the prompts again"
+        )
     return task, strings, seed
 
 
@@ -183,7 +185,7 @@ def refuse_many(strings: int, lengths: Sequence[int]) -> None:
 def _refuse_large(path: Path, spec: Mapping[str, Any]) -> None:
     """Refuse a task with more symbols than there are words, or with too large a window."""
     if "source" not in spec and not hasattr(find_task(spec["name"]), "alphabet"):
-        raise RunError(f"{path} names the task {quoted_value(spec['name'])}, which cannot be put in words")
+        raise RunError(f"{path} names the task {quoted_value(spec['name'])}, which has no wording for prompts")
     symbols, window = spec["parameters"].get("symbols", 1), spec["presented"]["window"]
     for name, value, most in (("symbols", symbols, len(spoken_words(None))), ("window", window, LARGEST_WINDOW)):
         if not _whole(value, 1, most):
@@ -207,9 +209,11 @@ def score_answers(asked: Path, answered: Path) -> tuple[Presented, dict[int, lis
         if name not in ids:
             raise RunError(f"{answered}, {place}: {asked} has no prompt {quoted_value(name)}")
         if answers.setdefault(name, text) != text:
-            raise RunError(f"{answered}, {place}: {name} is answered twice, with different texts")
+            raise RunError(f"{answered}, {place}: {name} is answered twice, with different texts; keep one")
     if missing := next((name for name in ids if name not in answers), ""):
-        raise RunError(f"{answered} holds no answer to {missing}, of {len(ids):,} prompts")
+        raise RunError(
+            f"{answered} has no answer to prompt {missing} of {asked}, which has {len(ids):,}; add the answer"
+        )
     right: dict[int, list[float]] = {}
     for prompt in prompts(task, strings, seed):  # drawn again: right answers in a file are not trusted
         right.setdefault(prompt["n"], []).append(float(_first_word(answers[prompt["id"]]) == prompt["answer"]))

@@ -169,7 +169,7 @@ def decide_in_context(points: Sequence[Point], window: int, longer: int | None =
     """
     judged = [point for point in points if not point.unseen]
     if not judged:
-        raise ValueError("no length lies inside the window")
+        raise ValueError("the verdict needs at least one length inside the context window of the model")
     start = next((place for place, point in enumerate(judged) if point.low >= FITTED), None)
     return _partly(judged, window) if start is None else _capable(judged, start, window, longer)
 

@@ -249,7 +249,8 @@ def refuse_layers(spec: Spec, run: str, layers: int) -> None:
     for layer in spec.settings.get("layers") or ():
         if not -1 <= layer < layers:
             raise MeasurementError(
-                f"{spec.name}.layers names layer {layer}, which {run} lacks: it has -1, its embedding, to {layers - 1}"
+                f"{spec.name}.layers names layer {layer}, which {run} does not have; choose from -1 (the embedding) to "
+                f"{layers - 1}"
             )
 
 

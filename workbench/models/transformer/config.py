@@ -77,7 +77,7 @@ class ModelConfig(Architecture):
                 f"linear attention takes positions {before}, not {self.positions.name}, which acts on scores"
             )
         if isinstance(self.d_mlp, tuple) and len(self.d_mlp) != self.n_layers:
-            raise ValueError(f"d_mlp names {len(self.d_mlp)} widths for {self.n_layers} layers")
+            raise ValueError(f"d_mlp names {len(self.d_mlp)} widths for {self.n_layers} layers; give one per layer")
         if self.tied and self.d_vocab_out > self.d_vocab:
             raise ValueError(
                 f"tied embeddings give each of the {self.d_vocab_out} outputs the embedding of a token, and there are "

@@ -88,7 +88,8 @@ class Automaton:
         symbols = _alphabet_of(expression, alphabet)
         if derivatives(term, symbols, MOST_DERIVATIVES) > MOST_DERIVATIVES:
             raise TaskError(
-                f"regular expression {expression} needs more than {MOST_DERIVATIVES} states before they can be merged"
+                f"regular expression {expression} needs more than {MOST_DERIVATIVES} states before minimization; give "
+                "a shorter one"
             )
         nfa = NFA.from_regex(expression, input_symbols=set(symbols))
         return _numbered(DFA.from_nfa(nfa, minify=True), symbols)

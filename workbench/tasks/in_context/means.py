@@ -122,7 +122,8 @@ class ModPMean(Task):
         size = self._class_size(length)
         if size == 0:
             raise TaskError(
-                f"{self.name} has no supervised position up to length {length}; the first is at {self.k or self.p}"
+                f"{self.name} has no supervised position up to length {length}; give a length of at least "
+                f"{self.k or self.p}"
             )
         in_reach = math.floor(2 * size * (self.tolerance + ROUNDING)) + 1
         if self.prior != 1:

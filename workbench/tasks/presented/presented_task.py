@@ -320,18 +320,24 @@ class Presented(Task):
     def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
-        raise TaskError("the sequences of a presented task are drawn only with --presentation")
+        raise TaskError(
+            "a prompted task does not draw token sequences; draw its prompts with the option --presentation"
+        )
 
     def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
-        raise TaskError("a presented task cannot label typed sequences; use its inner task")
+        raise TaskError(
+            "a prompted task cannot label typed sequences; use its attribute inner, the task without a prompt"
+        )
 
     def reference(self, tokens: Sequence[int]) -> list[Any]:
-        raise TaskError("a presented task has no oracle; use that of its inner task")
+        raise TaskError(
+            "a prompted task has no function for correct answers; use its attribute inner, the task without a prompt"
+        )
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
-        raise TaskError("a presented task has no shortcuts")
+        raise TaskError("a prompted task has no shortcut models; use its attribute inner, the task without a prompt")
 
 
 class Shape(NamedTuple):

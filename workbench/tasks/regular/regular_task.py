@@ -169,7 +169,8 @@ class RegularTask(Task):
     def _has_something_to_ask(self) -> RegularTask:
         if len(self.acceptor) > MOST_STATES:
             raise TaskError(
-                f"the automaton of {self.language} has {len(self.acceptor)} states; {MOST_STATES} is the most"
+                f"the automaton of {self.language} has {len(self.acceptor)} states, but at most "
+                f"{MOST_STATES} are possible; choose a simpler language"
             )
         occurring = frozenset[int]().union(*self.rhythm.answers[self.rhythm.repeats :])
         if len(occurring) < 2:

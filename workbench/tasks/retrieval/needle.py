@@ -59,7 +59,8 @@ class Needle(QueryTask):
     def _keys_suffice(self) -> Needle:
         if self.distractors >= self.keys:
             raise TaskError(
-                f"distractors must be at most keys - 1 = {self.keys - 1}, for all keys differ, not {self.distractors}"
+                f"distractors must be at most keys - 1 = {self.keys - 1}, because all keys differ, not "
+                f"{self.distractors}"
             )
         return self
 

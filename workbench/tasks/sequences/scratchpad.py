@@ -168,8 +168,8 @@ class VariableAssignment(SequenceTask):
     def _chain_fits(self) -> VariableAssignment:
         if self.variables <= self.depth:
             raise TaskError(
-                f"variables must be at least depth + 1 = {self.depth + 1}, for those of a chain differ, "
-                f"not {self.variables}"
+                f"variables must be at least depth + 1 = {self.depth + 1}, because the variables of a "
+                f"chain differ, not {self.variables}"
             )
         return self
 

@@ -190,13 +190,13 @@ def _compiled(
     size = written_out(program[name] for name in program.outputs)
     if size > LARGEST_PROGRAM:
         raise CraspError(
-            f"written out in full the program has {size:,} expressions, and {LARGEST_PROGRAM:,} are compiled at most: "
-            "a line that is used twice counts twice"
+            f"the program has {size:,} expressions if each use of a line is written out, but at most "
+            f"{LARGEST_PROGRAM:,} can be compiled; use fewer or shorter lines"
         )
     if program.modulus > LARGEST_REACH:
         raise CraspError(
-            f"the least common multiple of its moduli is {program.modulus:,} positions, and at most {LARGEST_REACH:,} "
-            "is possible; use smaller moduli, or moduli that divide each other"
+            f"the least common multiple of its moduli is {program.modulus:,} positions, but at most {LARGEST_REACH:,} "
+            "are possible; use smaller moduli, or moduli that divide each other"
         )
     budget = error_budget(program, n_max)
     if first_keys is not None and not 1 <= first_keys <= n_max:

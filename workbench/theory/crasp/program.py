@@ -60,8 +60,8 @@ class Program:
         for name, expression in self.lines:
             if depths[expression] > DEEPEST:
                 raise CraspError(
-                    f"the line {name:.80} nests {depths[expression]:,} levels of expressions, the lines it names "
-                    f"included, and {DEEPEST} is the most; write it with fewer levels"
+                    f"the line {name:.80} has {depths[expression]:,} nested levels, with the lines that it uses, but "
+                    f"at most {DEEPEST} are possible; write it with fewer levels"
                 )
         if not self.outputs:
             raise CraspError("a program needs at least one output")

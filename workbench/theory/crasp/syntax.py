@@ -299,7 +299,9 @@ def _bounded(offsets: object) -> tuple[int, ...]:
     for offset in offsets:
         _integer("an offset", offset)
         if offset < 0:
-            raise CraspError(f"an offset i - j is at least 0, because counts do not look ahead, so not {offset}")
+            raise CraspError(
+                f"an offset i - j must be at least 0, not {offset}, because a count never reads later positions"
+            )
     if not offsets:
         raise CraspError("a local count needs at least one offset")
     return tuple(sorted(set(offsets)))

@@ -200,7 +200,9 @@ def sparse_attention_error(
             f"theorem 4.3 needs Lbar - L to be a multiple of L_local; got {longest} - {length} and {local}"
         )
     if realizability < 0 or min(coverage, coverage_longest) < 1:
-        raise TheoryError("theorem 4.3 takes eta of at least 1 and a loss of at least 0")
+        raise TheoryError(
+            "theorem 4.3 needs eta (coverage) of at least 1 and a training loss (realizability) of at least 0"
+        )
     value = coverage * coverage_longest * length * longest**2 * realizability
     return Bound(
         "theorem 4.3",

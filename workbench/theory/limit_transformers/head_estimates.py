@@ -118,7 +118,9 @@ def estimate_heads(model: HookedTransformer, tokens: Ints, bos: int | None) -> l
     """
     needed = LARGEST_LAG + max(PERIODS) + QUERIES
     if tokens.shape[0] < 2 or tokens.shape[1] <= needed:
-        raise TheoryError(f"probing needs 2 strings or more of over {needed} tokens, not {tokens.shape}")
+        raise TheoryError(
+            f"the estimate needs at least 2 sequences of more than {needed} tokens, not {list(tokens.shape)}"
+        )
     measured = measure_scores(model, tokens)
     half = measured.group < (tokens.shape[0] // 2) * QUERIES
     fitted, other = measured.rows(half), measured.rows(~half)

@@ -50,7 +50,7 @@ class SparseAttention(Generic[T]):
             TheoryError: for a string of fewer than k tokens.
         """
         if len(x) < self.k:
-            raise TheoryError(f"a sequence of {len(x)} tokens has no {self.k} positions")
+            raise TheoryError(f"a sequence needs at least k = {self.k} tokens, not {len(x)}")
         # Many sets have the same content, and fractions are slow to make and to add.
         admitted, every = Counter[tuple[T, ...]](), Counter[tuple[T, ...]]()
         for positions in combinations(range(1, len(x) + 1), self.k):

@@ -120,7 +120,8 @@ class CoupledLaw:
             ranked = tuple((positions.index(j) + 1, x[j - 1]) for j in fibre if j in positions)
             if len(fibre) > max(1, len(ranked)):
                 raise TheoryError(
-                    f"the coupling joins position {fibre[-1]}, on which nothing depends, with another one"
+                    f"the coupling gives position {fibre[-1]}, on which no output depends, the same id as another "
+                    "position"
                 )
             symbols[i] = ranked or (x[fibre[0] - 1] if fibre else None)
         return symbols

@@ -304,7 +304,9 @@ def horizon_after_training(
     if optimizer not in ("adamw", "sgd"):
         raise TheoryError(f"there is no counter trained by the optimizer {optimizer!r}; choose adamw or sgd")
     if not (0 <= momentum < 1 and 0 <= betas[0] < 1 and 0 <= betas[1] < 1):
-        raise TheoryError(f"memories are at least 0 and below 1, not {momentum}, {betas[0]} and {betas[1]}")
+        raise TheoryError(
+            f"momentum and both betas must be at least 0 and below 1, not {momentum}, {betas[0]} and {betas[1]}"
+        )
     if not 0 < start_gap < 1:
         raise TheoryError(f"a gate starts with a gap above 0 and below 1, not {start_gap}")
     theta, mean, square = math.log(1 / start_gap - 1), 0.0, 0.0

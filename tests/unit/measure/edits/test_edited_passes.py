@@ -66,7 +66,7 @@ def test_outputs_under_every_edit(positions: str, held: Held) -> None:
 
 def test_what_an_edit_needs_to_be_told() -> None:
     model, batch = model_of("learned"), TASK.sample(2, 5, generator("edits"), "matched")
-    for text, said in (("P.int", "facts about training"), ("mean.0.0", "sequences to take the mean over")):
+    for text, said in (("P.int", "facts about training"), ("mean.0.0", "pass them as reference=")):
         with pytest.raises(EditError, match=said):
             edited_forward(model, batch, parse_edits(text), [])
     with pytest.raises(EditError, match="table"):

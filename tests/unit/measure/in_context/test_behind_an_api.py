@@ -86,7 +86,7 @@ def test_files_that_do_not_fit_are_named(asked: Path, tmp_path: Path) -> None:
 
     refused("is not a file of prompts; write one with `lengthlens prompts`", prompts=answers)
     answers.write_text(answers.read_text().partition("\n")[2])
-    refused("holds no answer to 4-0, of 400 prompts")
+    refused("has no answer to prompt 4-0 of .*prompts.jsonl, which has 400")
     answers.write_text(json.dumps({"id": "4-100", "answer": "x"}))
     refused("line 1: .*prompts.jsonl has no prompt '4-100'")
     answers.write_text("{}")

@@ -213,7 +213,7 @@ def test_hops_are_prefix_closed_but_for_the_challenge():
         (
             "needle",
             {"distractors": 4, "keys": 4},
-            "needle: distractors must be at most keys - 1 = 3, for all keys differ, not 4",
+            "needle: distractors must be at most keys - 1 = 3, because all keys differ, not 4",
         ),
         ("ur", {"symbols": 1}, "ur: symbols must be an integer at least 2 and at most 256, not 1"),
     ],

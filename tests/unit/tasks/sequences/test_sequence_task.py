@@ -183,7 +183,7 @@ def test_a_vocabulary_that_is_too_small_is_named(name, parameters, length, sente
         (
             "variable_assignment",
             {"depth": 3, "variables": 3},
-            "variable_assignment: variables must be at least depth + 1 = 4, for those of a chain differ, not 3",
+            "variable_assignment: variables must be at least depth + 1 = 4, because the variables of a chain differ, not 3",
         ),
     ],
 )

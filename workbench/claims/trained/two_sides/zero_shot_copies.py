@@ -40,10 +40,10 @@ def zero_shot_rows(run: TrainedRun, sizes: Sequence[int], shown: int = 2) -> Sta
     """
     task = run.task
     if not isinstance(task, CopiedText):
-        raise ClaimError(f"only a model of copied_text continues its copies, not one of {task.name}")
+        raise ClaimError(f"copies are continued only by models of the task copied_text, not of {task.name}")
     if not sizes or shown < 1 or min(sizes) <= shown or max(sizes) > task.symbols:
         raise ClaimError(
-            f"after {shown} given symbols of a copy, a prompt needs from {shown + 1} to {task.symbols} different "
+            f"if {shown} symbols of a copy are given, the prompt needs {shown + 1} to {task.symbols} different "
             f"symbols, not {', '.join(map(str, sizes))}"
         )
     for size in sizes:

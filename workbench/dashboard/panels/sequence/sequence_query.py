@@ -202,7 +202,7 @@ def _result(job: Job | None) -> Any:
     if job is None or job.pending:
         raise Busy("This export is not computed yet; try again in a minute.")
     if job.state != "done":
-        raise NotComputed(job.error or "this was stopped; try again")
+        raise NotComputed(job.error or "the computation was stopped; try again")
     return job.result
 
 

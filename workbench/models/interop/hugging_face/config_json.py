@@ -208,7 +208,7 @@ def _refuse_sizes(
         for key in {name, names.get(name, name)} & content.keys():
             if content[key] != value:
                 raise PretrainedError(
-                    f"{folder / CONFIG} has {key} = {content[key]:,}, but the weights have {value:,}; replace the one "
+                    f"{folder / CONFIG} has {key} = {content[key]:,}, but the weights have {value:,}; replace the file "
                     "that belongs to another model"
                 )
 
@@ -250,8 +250,8 @@ def _refuse_shapes(folder: Path, config: Any, headers: Mapping[str, Header]) -> 
     if stated > stored_numbers:  # before memory is asked for that many
         missing = [name for name in expected if not {name, name.removeprefix(f"{family.base}.")} & headers.keys()]
         raise PretrainedError(
-            f"the weights of {folder} lack {len(missing):,} that its config needs, {min(missing)} first: they hold "
-            f"{stored_numbers:,} numbers of {stated:,}"
+            f"the weights of {folder} lack {len(missing):,} tensors that its config needs, e.g. {min(missing)}: they "
+            f"contain {stored_numbers:,} numbers of {stated:,}; add the missing file, or correct the config"
         )
 
 

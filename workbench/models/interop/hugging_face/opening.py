@@ -111,7 +111,10 @@ def open_folder(path: str | Path, dtype: torch.dtype | None = None, device: str 
         )  # fmt: skip
     # What is missing would be drawn at random, with a warning alone.
     if missing := sorted(loaded["missing_keys"]):
-        raise PretrainedError(f"the weights of {folder} lack {len(missing)} that its config needs, {missing[0]} first")
+        raise PretrainedError(
+            f"the weights of {folder} lack {len(missing)} tensors that its config needs, e.g. {missing[0]}; add the "
+            "missing file, or correct the config"
+        )
     with one_sentence(f"the model of {folder} cannot be computed"):
         model = PretrainedModel(module.to(device))
         self_test(model)
