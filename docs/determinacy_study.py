@@ -1,9 +1,9 @@
 """Train the determinacy study, and print when the reach of each kind of run is decided.
 
 ``python docs/determinacy_study.py --minutes 60 --workers 2`` trains what the published table lacks, and stores each
-block when it ends. The same command continues. ``--features`` then computes the features that might forecast reach,
-``--switches`` trains forks whose trained lengths change, and ``--settings`` runs in which one setting is changed.
-``--print`` only prints the tables.
+block when it ends. The same command continues. ``--features`` then computes the features that might forecast reach, and
+``--switches`` trains forks whose trained lengths change. ``--settings`` and ``--two-settings`` train runs in which one
+setting or two settings are changed. ``--print`` only prints the tables.
 """
 
 from __future__ import annotations
@@ -21,7 +21,14 @@ from workbench.claims.determinacy.forecast_rows import (
     forecasts_by_cell,
     pooled_forecast,
 )
-from workbench.claims.determinacy.settings_study import SETTINGS_FILE, AxisEffect, axis_effects, run_settings_study
+from workbench.claims.determinacy.settings_study import (
+    SETTINGS_FILE,
+    AxisEffect,
+    axis_effects,
+    level_rows,
+    planned_levels,
+    run_levels,
+)
 from workbench.claims.determinacy.stored_rows import read_rows
 from workbench.claims.determinacy.study import FAMILY_FILE, StudyTable, run_study_in_processes
 from workbench.claims.determinacy.switches import (
@@ -32,6 +39,15 @@ from workbench.claims.determinacy.switches import (
     bracket,
     change_by_step,
     run_switches,
+)
+from workbench.claims.determinacy.two_settings import (
+    PAIRS,
+    PAIRS_FILE,
+    Combination,
+    SettingPair,
+    combination_rows,
+    combinations,
+    planned_combinations,
 )
 
 
@@ -104,6 +120,25 @@ def _effect_line(one: AxisEffect) -> str:
     return f"| {' | '.join([one.axis, one.cell, levels, str(one.seeds), *p])} |"
 
 
+def pair_lines(pair: SettingPair) -> list[str]:
+    """The table of two settings, as lines of Markdown: a row for each level of the first."""
+    found = combinations(pair, [*read_rows(*SETTINGS_FILE), *read_rows(*PAIRS_FILE)])
+    columns = list(dict.fromkeys(one.second for one in found))
+    lines = [f"| {pair.first} | {' | '.join(columns)} |", "|---|" + "---|" * len(columns)]
+    for first in dict.fromkeys(one.first for one in found):
+        of_column = {one.second: one for one in found if one.first == first}
+        cells = [_reach_in_words(of_column.get(name)) for name in columns]
+        lines.append(f"| {first} | {' | '.join(cells)} |")
+    return lines
+
+
+def _reach_in_words(one: Combination | None) -> str:
+    if one is None or not one.solving:
+        return "" if one is None else f"none of {one.runs}"
+    interval = "" if math.isnan(one.low) else f" [{max(one.low, 0):.2f}, {min(one.high, 1):.2f}]"
+    return f"{one.reach:.2f}{interval} ({one.solving} of {one.runs})"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Train the determinacy study, and print its tables.")
     parser.add_argument("--minutes", type=float, default=60, help="begin no block after this many minutes; default 60")
@@ -111,6 +146,7 @@ def main() -> None:
     parser.add_argument("--features", action="store_true", help="compute the features that the table lacks")
     parser.add_argument("--switches", action="store_true", help="train forks whose lengths change at a step")
     parser.add_argument("--settings", action="store_true", help="train runs in which one setting is changed")
+    parser.add_argument("--two-settings", action="store_true", help="train runs in which two settings are changed")
     parser.add_argument("--print", action="store_true", help="train nothing")
     arguments = parser.parse_args()
     table = StudyTable.read(*FAMILY_FILE)
@@ -120,13 +156,14 @@ def main() -> None:
     if arguments.switches:
         run_switches(*SWITCH_FILE, _tell)
     if arguments.settings:
-        run_settings_study(*SETTINGS_FILE, _tell, until, arguments.workers)
+        run_levels(*SETTINGS_FILE, planned_levels(), level_rows, _tell, until, arguments.workers)
+    if arguments.two_settings:
+        run_levels(*PAIRS_FILE, planned_combinations(), combination_rows, _tell, until, arguments.workers)
     if arguments.features:
         parents = {cell: table.parents(cell) for cell in planned_cells()}
         add_features(*FEATURE_FILE, parents, _tell, arguments.workers)
-    print(
-        "\n".join([*determinacy_lines(table), "", *forecast_lines(table), "", *switch_lines(), "", *settings_lines()])
-    )
+    parts = [determinacy_lines(table), forecast_lines(table), switch_lines(), settings_lines(), *map(pair_lines, PAIRS)]
+    print("\n\n".join("\n".join(lines) for lines in parts))
 
 
 def _tell(line: str) -> None:

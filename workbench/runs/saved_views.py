@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from workbench.core.errors import LensError
+from workbench.core.errors import LensError, quoted_value
 from workbench.storage.atomic import remove_leftovers, write_atomic
 from workbench.storage.below import remove_file
 from workbench.storage.bounded import names_in, read_bytes
@@ -78,7 +78,7 @@ def save_view(root: Path, name: str, link: str) -> SavedView:
         StorageError: if the folder cannot be written.
     """
     title = " ".join(name.split())
-    _check(title, link)
+    check_view(title, link)
     views, problems = read_views(root)
     folder = Path(root) / FOLDER
     if folder.is_symlink():
@@ -118,12 +118,19 @@ def _read(path: Path) -> SavedView:
     content = json_object(read_bytes(path, MOST))
     if set(content) != {"name", "link"} or not all(isinstance(value, str) for value in content.values()):
         raise ViewError("a view has only a name and a link, both text")
-    _check(content["name"], content["link"])
+    check_view(content["name"], content["link"])
     return SavedView(content["name"], content["link"], path.stem)
 
 
-def _check(name: str, link: str) -> None:
+def check_view(name: str, link: object) -> None:
+    """Refuse a name or a link that no saved view can have.
+
+    Raises:
+        ViewError: for a name that is empty, too long or not printable, or a link to anything but a page.
+    """
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
         raise ViewError(f"a view has a name of 1 to {LONGEST_NAME} printable characters")
-    if len(link) > LONGEST_LINK or not LINK.fullmatch(link):
-        raise ViewError(f"the link {link[:40]!r} is not a page of the dashboard")
+    if not isinstance(link, str) or len(link) > LONGEST_LINK or not LINK.fullmatch(link):
+        raise ViewError(
+            f"the link {quoted_value(link)[:42]} is not a page of the dashboard, such as /sweep?x=seeds.init"
+        )

@@ -142,7 +142,10 @@ SCHEMA = pa.schema(
         ("reach", pa.float32()),
     ]
 )
-"""One row for each run; ``solves`` is the least skill at the trained lengths at the end."""
+"""One row for each run; ``solves`` is the least skill at the trained lengths at the end.
+
+Lengths at which a constant answer is always right are left out.
+"""
 
 
 def levels_of(cell: StudyCell, axis: str) -> dict[str, tuple[str, str]]:
@@ -175,16 +178,27 @@ def level_rows(cell: StudyCell, axis: str, name: str) -> list[dict[str, Any]]:
         cell: the cell.
         axis, name: the setting and its level.
     """
+    return rows_of_level(cell, axis, name, Level() if axis == USUAL else AXES[axis][name], SEEDS)
+
+
+def rows_of_level(cell: StudyCell, axis: str, name: str, level: Level, runs: int) -> list[dict[str, Any]]:
+    """Train the runs of a level, and return their rows.
+
+    Args:
+        cell: the cell.
+        axis, name: the names of the setting and the level in the rows.
+        level: what it changes.
+        runs: how many, with the seeds 0, 1, 2, ...
+    """
     from workbench.training.stacked import train_stacked
 
-    level = Level() if axis == USUAL else AXES[axis][name]
-    configs = [level.config(cell, seed) for seed in range(SEEDS)]
+    configs = [level.config(cell, seed) for seed in range(runs)]
     trained = train_stacked(configs)
-    seeds = [seed for seed in range(SEEDS) if seed not in trained.not_finite]
+    seeds = [seed for seed in range(runs) if seed not in trained.not_finite]
     states = [trained.last(seed) for seed in seeds]
     words = [("settings", axis, name, seed) for seed in seeds]
     skill = skills(cell, states, level.reach_lengths(cell), words, configs[0])
-    solves = skills(cell, states, level.solved_lengths(cell), words, configs[0]).min(1)
+    solves = np.nanmin(skills(cell, states, level.solved_lengths(cell), words, configs[0]), 1)
     return [
         {
             "cell": cell.name,
@@ -199,21 +213,35 @@ def level_rows(cell: StudyCell, axis: str, name: str) -> list[dict[str, Any]]:
     ]
 
 
-def run_settings_study(folder: Path, name: str, tell: Callable[[str], None], until: float, workers: int = 1) -> None:
-    """Train the levels that the table lacks; each level is stored when it ends.
+Planned = tuple[StudyCell, str, str]
+"""A cell, an axis and a level."""
+
+
+def run_levels(
+    folder: Path,
+    name: str,
+    planned: Sequence[Planned],
+    train: Callable[[StudyCell, str, str], list[dict[str, Any]]],
+    tell: Callable[[str], None],
+    until: float,
+    workers: int = 1,
+) -> None:
+    """Train the levels that a table lacks; each level is stored when it ends.
 
     Args:
         folder, name: the file.
+        planned: the levels, in order.
+        train: returns the rows of a level: :func:`level_rows`, or another function of a module.
         tell: receives a line when a level ends.
         until: seconds since the epoch after which no level begins.
         workers: processes.
     """
     rows = read_rows(folder, name)
     done = {(row["cell"], row["axis"], row["level"]) for row in rows}
-    missing = [one for one in planned_levels() if (one[0].name, *one[1:]) not in done]
+    missing = [one for one in planned if (one[0].name, *one[1:]) not in done]
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, context, initializer=use_one_thread) as pool:
-        running = {pool.submit(_level_rows_before, until, *one): one for one in missing}
+        running = {pool.submit(_rows_before, until, train, *one): one for one in missing}
         for job in as_completed(running):
             if found := job.result():
                 rows += found
@@ -222,9 +250,11 @@ def run_settings_study(folder: Path, name: str, tell: Callable[[str], None], unt
                 tell(f"{cell.name}: {axis} {level}, {len(found)} runs")
 
 
-def _level_rows_before(until: float, cell: StudyCell, axis: str, name: str) -> list[dict[str, Any]]:
+def _rows_before(
+    until: float, train: Callable[[StudyCell, str, str], list[dict[str, Any]]], cell: StudyCell, axis: str, name: str
+) -> list[dict[str, Any]]:
     """The rows of a level; none after a time."""
-    return level_rows(cell, axis, name) if time.time() < until else []
+    return train(cell, axis, name) if time.time() < until else []
 
 
 @dataclass(frozen=True)
@@ -304,35 +334,22 @@ def _effect(cell: str, axis: str, runs: Mapping[str, Mapping[int, Mapping[str, A
     p = low = high = float("nan")
     if len(reach) >= 2 and len(seeds) >= FEWEST_SEEDS:
         tested = np.array([[of_seed[seed] for of_seed in reach.values()] for seed in seeds])
-        p, (low, high) = permutation_p(tested), random_level_range(tested)
+        p, low, high = permutation_test(tested)
     return AxisEffect(cell, axis, tuple(levels), p, p, len(seeds), low, high)
 
 
-def permutation_p(reach: NDArray[np.float64], seed: int = 0) -> float:
-    """Return the share of random assignments of levels whose means differ at least as much as the measured ones.
+def permutation_test(reach: NDArray[np.float64], seed: int = 0) -> tuple[float, float, float]:
+    """Return p and the 95 % range of level means if levels are permuted within each seed: (p, low, high).
 
-    Levels are permuted within each seed. Means differ by the variance of the level means.
-
-    Args:
-        reach: ``[seed, level]``.
-        seed: of the permutations.
-    """
-    drawn = _random_level_means(reach, seed).var(1)
-    return float((1 + (drawn >= reach.mean(0).var() - 1e-12).sum()) / (1 + PERMUTATIONS))
-
-
-def random_level_range(reach: NDArray[np.float64], seed: int = 0) -> tuple[float, float]:
-    """Return the 95 % range of level means if levels are permuted within each seed.
+    p is the share of random assignments of levels whose means differ at least as much as the measured ones. Means
+    differ by their variance.
 
     Args:
         reach: ``[seed, level]``.
         seed: of the permutations.
     """
-    low, high = np.quantile(_random_level_means(reach, seed), [0.025, 0.975])
-    return float(low), float(high)
-
-
-def _random_level_means(reach: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
-    """Level means of random assignments, ``[permutation, level]``."""
     rng = np.random.default_rng(seed)
-    return np.stack([rng.permuted(reach, axis=1).mean(0) for _ in range(PERMUTATIONS)])
+    drawn = np.stack([rng.permuted(reach, axis=1).mean(0) for _ in range(PERMUTATIONS)])
+    at_least = drawn.var(1) >= reach.mean(0).var() - 1e-12
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    return float((1 + at_least.sum()) / (1 + PERMUTATIONS)), float(low), float(high)

@@ -128,6 +128,22 @@ def paired_difference(first: NDArray[np.float64], second: NDArray[np.float64], s
     return Difference(mean_correlation(first) - mean_correlation(second), *_limits(resampled))
 
 
+def mean_interval(values: ArrayLike) -> tuple[float, float, float]:
+    """Return the mean of some values and its 95 % t interval: (mean, low, high). NaN where there are too few values.
+
+    Args:
+        values: ``[run]``.
+    """
+    from scipy.stats import t
+
+    each = np.asarray(values, dtype=np.float64)
+    mean = float(each.mean()) if len(each) else float("nan")
+    if len(each) < 2:
+        return mean, float("nan"), float("nan")
+    half = float(t.ppf((1 + LEVEL) / 2, len(each) - 1) * each.std(ddof=1) / np.sqrt(len(each)))
+    return mean, mean - half, mean + half
+
+
 def _limits(resampled: NDArray[np.float64]) -> tuple[float, float]:
     low, high = np.nanquantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)

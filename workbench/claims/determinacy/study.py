@@ -133,6 +133,8 @@ def skills(
 ) -> np.ndarray:
     """Return the skill of runs at some lengths ``[run, length]``, each run on test sequences of its own.
 
+    Skill is NaN at a length at which a constant answer is always right.
+
     Args:
         cell: the cell.
         states: the runs' weights.
@@ -152,7 +154,7 @@ def skills(
             config.task, config.model, weights, length, SEQUENCES, seeds, test_set, cell.longest
         )
         chance = config.task.chance(test_set, length)
-        found[:, place] = (right.numpy() / SEQUENCES - chance) / (1 - chance)
+        found[:, place] = (right.numpy() / SEQUENCES - chance) / (1 - chance) if chance < 1 else np.nan
     return found
 
 

@@ -19,6 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from workbench.claims.determinacy.cells import LONGEST, STEPS, StudyCell, cell_named
+from workbench.claims.determinacy.statistics import mean_interval
 from workbench.claims.determinacy.stored_rows import read_rows, write_rows
 from workbench.core.seeds import seed_of
 
@@ -176,8 +177,6 @@ def change_by_step(rows: Sequence[Mapping[str, Any]], cell: StudyCell, direction
         cell: the cell.
         direction: rescue or spoil.
     """
-    from scipy.stats import t
-
     name = (cell.name, direction)
     reach = {(r["step"], r["seed"], r["kind"]): r["reach"] for r in rows if (r["cell"], r["direction"]) == name}
     found = []
@@ -186,11 +185,9 @@ def change_by_step(rows: Sequence[Mapping[str, Any]], cell: StudyCell, direction
         if len(seeds) < 2:
             continue
         each = np.array([reach[step, seed, CHANGED] - reach[step, seed, CONTROL] for seed in seeds])
-        mean = float(each.mean())
-        half = float(t.ppf(0.975, len(each) - 1) * each.std(ddof=1) / np.sqrt(len(each)))
-        excluded = mean - half > 0 or mean + half < 0
-        changed = excluded and abs(mean) >= LEAST
-        found.append(Change(step, mean, mean - half, mean + half, len(each), changed, random_sign_level(each)))
+        mean, low, high = mean_interval(each)
+        changed = (low > 0 or high < 0) and abs(mean) >= LEAST
+        found.append(Change(step, mean, low, high, len(each), changed, random_sign_level(each)))
     return found
 
 

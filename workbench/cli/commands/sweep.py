@@ -77,6 +77,9 @@ def sweep(
     An axis that is not an option (here `scheme`) sets several keys at once. For several grids, write a list under
     `grid`. Each run is named after the values that vary, e.g. majority-nope-seed0. All cells are checked before
     training starts. `measure` may also be {only: [behaviour], steps: last, lengths: [100, 200], sequences: 256}.
+
+    `views` gives links to pages of the dashboard by name, e.g. {by task: /sweep?x=task.name}. They appear there as
+    saved views.
     """
     from workbench.cli.sweeping.shipped_sweeps import about, find_sweep
     from workbench.cli.sweeping.sweep_cells import (
@@ -149,6 +152,7 @@ def sweep(
                 "\n".join(plan_lines(plan_sweep(cells, configs, states, root, described.measure), workers or cores()))
             )
             return
+        problems += save_views(described.views, root)
         left: list[str] = []
         if missing:
             require_room(root, 0)  # what a run needs, each says when it begins
@@ -193,6 +197,25 @@ def renaming(pairs: Sequence[tuple[str, str]], root: Path) -> list[str]:
         f"{count} the settings of missing cells but another name. Names contain the axes that vary. To keep a run, "
         f"rename its folder, e.g. mv {root / run} {root / cell}"
     ]
+
+
+def save_views(views: Mapping[str, str], root: Path) -> list[str]:
+    """Save the views of a sweep in the folder of its runs; those whose names exist there stay. Returns what failed.
+
+    Args:
+        views: links by name.
+        root: the folder.
+    """
+    from workbench.runs.saved_views import ViewError, read_views, save_view
+
+    saved = {view.name for view in read_views(root)[0]} if views else set()
+    problems = []
+    for name in views.keys() - saved:
+        try:
+            save_view(root, name, views[name])
+        except ViewError as error:
+            problems.append(f"the view {name} was not saved: {error}")
+    return problems
 
 
 def list_cells(cells: Sequence[SweepCell], states: Mapping[str, str]) -> None:

@@ -6,7 +6,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,12 @@ from workbench.core.errors import quoted_value
 from workbench.core.limits import DRAWN
 from workbench.core.suggest import nearest
 from workbench.measure.request import MeasureRequest
+from workbench.runs.saved_views import ViewError, check_view
 from workbench.storage.bounded import UnreadableError, read_bytes
 
 OPTIONS = ("task", *DEFAULTS)
 SECTIONS = ("task", "model", "training", "seeds")
-TOP = ("out", "base", "grid", "measure")
+TOP = ("out", "base", "grid", "measure", "views")
 LARGEST_FILE = 1 << 20
 """Bytes of a sweep's file."""
 MOST_CELLS = 10_000
@@ -63,11 +64,13 @@ class Sweep:
             with LengthLens; None where the file names none.
         cells: the runs.
         measure: what is measured once the runs are trained, without their folders; None = nothing.
+        views: saved views of the dashboard that the folder of the runs gets: links by name.
     """
 
     out: Path | None
     cells: tuple[SweepCell, ...]
     measure: MeasureRequest | None
+    views: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_sweep(file: Path) -> Sweep:
@@ -140,7 +143,8 @@ def _sweep(content: Any) -> Sweep:
         cells.append(SweepCell(name, whole, told))
     _distinct(cells)
     out = content.get("out")
-    return Sweep(None if out is None else Path(str(out)), tuple(cells), _measure(content.get("measure")))
+    folder = None if out is None else Path(str(out))
+    return Sweep(folder, tuple(cells), _measure(content.get("measure")), _views(content.get("views") or {}))
 
 
 def _refuse_endless(grids: list[dict[str, Any]]) -> None:
@@ -260,3 +264,13 @@ def _measure(value: Any) -> MeasureRequest | None:
         raise UsageError(f"measure: sequences takes a whole number from 2 to {DRAWN:,}, not {quoted_value(sequences)}")
     pairs = [(key.split("."), one) for key, one in _mapping(options.pop("set", {}), "measure: set").items()]
     return MeasureRequest((), **options, settings=settings_of(pairs))
+
+
+def _views(value: Any) -> dict[str, str]:
+    views = _mapping(value, "views")
+    for name, link in views.items():
+        try:
+            check_view(name, link)
+        except ViewError as error:
+            raise UsageError(f"views: {error}") from None
+    return views

@@ -15,18 +15,21 @@ from workbench.claims.determinacy.cells import StudyCell
 from workbench.claims.determinacy.settings_study import (
     AXES,
     SETTINGS_CELLS,
+    SETTINGS_FILE,
     USUAL,
     Level,
     axis_effects,
+    level_rows,
     levels_of,
-    permutation_p,
+    permutation_test,
     planned_levels,
-    random_level_range,
-    run_settings_study,
+    run_levels,
 )
 from workbench.claims.determinacy.stored_rows import read_rows
+from workbench.claims.determinacy.study import skills
 from workbench.models.architectures import make_model
 from workbench.training.stacked import why_not_stacked
+from workbench.training.stacked.run_state import RunState
 from workbench.training.training_batch import training_batch
 
 DYCK, ROTARY, FLIP_FLOP = SETTINGS_CELLS
@@ -76,12 +79,28 @@ def test_a_level_has_a_row_for_each_seed_and_none_begins_after_the_time(
     short = {"steps": 2}
     monkeypatch.setattr(settings_study, "SEEDS", 2)
     monkeypatch.setattr(settings_study, "AXES", {"weight_decay": {"1": Level(training={"weight_decay": 1.0, **short})}})
-    monkeypatch.setattr(settings_study, "planned_levels", lambda: [(cell, "weight_decay", "1")])
     told: list[str] = []
-    rows = settings_study.level_rows(cell, "weight_decay", "1")
+    rows = level_rows(cell, "weight_decay", "1")
     assert [row["seed"] for row in rows] == [0, 1]
-    run_settings_study(tmp_path, "rows.parquet", told.append, time.time() - 1)
+    run_levels(tmp_path, "rows.parquet", [(cell, "weight_decay", "1")], level_rows, told.append, time.time() - 1)
     assert not read_rows(tmp_path, "rows.parquet"), "no level begins after the time"
+
+
+def test_lengths_whose_answer_never_changes_say_nothing_about_solving() -> None:
+    """An odd number of brackets is never balanced. So with a query at the end alone, there skill has no value."""
+    level = AXES["queries"]["the end, 15 lengths"]
+    config = level.config(DYCK, 0)
+    models = [make_model(config.model, seed) for seed in range(2)]
+    states = [RunState(0, dict(model.named_parameters())) for model in models]
+    skill = skills(DYCK, states, [2, 3, 4, 5], [("a", 0), ("a", 1)], config)
+    assert np.isnan(skill[:, [1, 3]]).all()
+    assert np.isfinite(skill[:, [0, 2]]).all()
+
+
+def test_published_runs_know_whether_they_solve_their_lengths() -> None:
+    rows = read_rows(*SETTINGS_FILE)
+    assert rows
+    assert all(np.isfinite(row["solves"]) and np.isfinite(row["reach"]) for row in rows)
 
 
 def rows_of(reach: dict[str, list[float]], solves: float = 1.0) -> list[dict[str, Any]]:
@@ -137,11 +156,11 @@ def test_incomplete_axes_are_left_out() -> None:
 def test_random_levels_give_uniform_p_values() -> None:
     """Under no effect, the share of p values up to 0.2 is 0.2: of 100 tests 8 to 34 (99.9 %)."""
     rng = np.random.default_rng(3)
-    each = [permutation_p(rng.normal(size=(12, 3)) + rng.normal(size=(12, 1)), seed) for seed in range(100)]
+    each = [permutation_test(rng.normal(size=(12, 3)) + rng.normal(size=(12, 1)), seed)[0] for seed in range(100)]
     assert 8 <= sum(p <= 0.2 for p in each) <= 34
 
 
 def test_random_levels_stay_in_their_range() -> None:
     """With two levels of 0 and 1 at every seed, a level mean is binomial over the seeds."""
-    low, high = random_level_range(np.tile([0.0, 1.0], (100, 1)))
+    _, low, high = permutation_test(np.tile([0.0, 1.0], (100, 1)))
     assert (low, high) == pytest.approx((0.4, 0.6), abs=0.011)
