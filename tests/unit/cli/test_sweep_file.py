@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 import workbench
 from tests.support.places import ROOT
+from workbench.cli.commands.sweep import save_views
 from workbench.cli.commands.sweep import sweep as list_sweeps
 from workbench.cli.errors import UsageError
 from workbench.cli.options import DEFAULTS
 from workbench.cli.sweeping.shipped_sweeps import about, find_sweep, shipped_sweeps
 from workbench.cli.sweeping.sweep_file import Sweep, read_sweep
+from workbench.dashboard.state.series_rows import REACH_SERIES
+from workbench.runs.saved_views import LONGEST_NAME, read_views, save_view
 
 
 def read(folder: Path, text: str) -> Sweep:
@@ -95,6 +99,9 @@ def test_every_option_of_train_is_a_key(tmp_path: Path, key: str) -> None:
     ("base: {task: parity}\nmeasure: {only: behaviour}", "measure: only takes a list"),
     ("base: {task: parity}\nmeasure: {steps: lst}", "measure: steps takes a list or last"),
     ("base: {task: parity}\nmeasure: {lengths: [true]}", "measure: lengths takes a list"),
+    ("base: {task: parity}\nviews: [/sweep]", "views must be a mapping"),
+    ("base: {task: parity}\nviews: {mine: 'http://x.org'}", "views: the link 'http://x.org' is not a page of the dash"),
+    ("base: {task: parity}\nviews: {mine: 3}", "views: the link 3 is not a page"),
 ])  # fmt: skip
 def test_a_wrong_file_is_told_by_file_and_key(tmp_path: Path, text: str, sentence: str) -> None:
     with pytest.raises(UsageError) as refused:
@@ -138,6 +145,35 @@ def test_a_sweep_that_ships_can_be_read_and_says_in_its_first_line_what_it_is_ab
     assert sweep.out == Path("checkpoints") / file.stem
     assert about(file)[-1] in ".?"
     assert len(about(file)) > 40
+
+
+def test_the_views_of_a_sweep_are_saved_once(tmp_path: Path) -> None:
+    sweep = read(tmp_path, "base: {task: parity}\nviews: {by task: '/sweep?x=task.name', first: /runs}")
+    save_view(tmp_path, "first", "/theory")
+    assert save_views(sweep.views, tmp_path) == save_views(sweep.views, tmp_path) == []
+    saved = {view.name: view.link for view in read_views(tmp_path)[0]}
+    assert saved == {"by task": "/sweep?x=task.name", "first": "/theory"}, "a view of that name stays"
+
+
+def test_a_view_that_cannot_be_saved_is_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "views").symlink_to(tmp_path)
+    (problem,) = save_views({"mine": "/sweep"}, tmp_path)
+    assert problem.startswith("the view mine was not saved: ")
+
+
+@pytest.mark.parametrize("name", ["positions_and_share", "positions_and_decay"])
+def test_the_saved_views_of_shipped_sweeps_show_reach(name: str) -> None:
+    """Each link names the series of reach, and two settings that differ between the cells of the sweep."""
+    sweep = read_sweep(shipped_sweeps()[name])
+    ((title, link),) = sweep.views.items()
+    assert len(title) <= LONGEST_NAME
+    query = parse_qs(urlsplit(link).query)
+    assert query["quantity"] == ["|".join(REACH_SERIES)]
+    assert query["x"] == ["model.positions.name"]
+    (setting,) = query["y"]
+    section, _, field = setting.rpartition(".")
+    values = {cell.settings.get(setting, cell.settings.get(section, {}).get(field)) for cell in sweep.cells}
+    assert len(values) == {"positions_and_share": 5, "positions_and_decay": 6}[name]
 
 
 @pytest.mark.parametrize("folder", ["/", "/tmp"])

@@ -78,7 +78,7 @@ def sweep(
     `grid`. Each run is named after the values that vary, e.g. majority-nope-seed0. All cells are checked before
     training starts. `measure` may also be {only: [behaviour], steps: last, lengths: [100, 200], sequences: 256}.
 
-    `views` gives links to pages of the dashboard by name, e.g. {by task: /sweep?x=task.name}. They appear there as
+    `views` gives links to pages of the dashboard by name, e.g. {by task: "/sweep?x=task.name"}. They appear there as
     saved views.
     """
     from workbench.cli.sweeping.shipped_sweeps import about, find_sweep
