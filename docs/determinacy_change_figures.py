@@ -1,6 +1,7 @@
 """The figures of docs/decided.md on what changes reach: ``python docs/determinacy_change_figures.py``.
 
-The first shows what other trained lengths change from a step on, the second what each setting changes.
+The first shows what other trained lengths change from a step on, the second what each setting changes, and the third
+what two settings change together.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from workbench.claims.determinacy.settings_study import (
     AXES,
     SETTINGS_CELLS,
     SETTINGS_FILE,
+    USUAL,
     AxisEffect,
     LevelReach,
     axis_effects,
@@ -30,6 +32,16 @@ from workbench.claims.determinacy.switches import (
     SWITCH_STEPS,
     Change,
     change_by_step,
+)
+from workbench.claims.determinacy.two_settings import (
+    PAIR_SEEDS,
+    PAIRS,
+    PAIRS_FILE,
+    Combination,
+    SettingPair,
+    combinations,
+    place_of,
+    random_range,
 )
 
 COLUMNS, PANEL, GAP, LEFT, DOWN = 3, 200.0, 44.0, 58.0, 130.0
@@ -131,7 +143,7 @@ def _axis_panel(effect: AxisEffect, left: float, top: float, named: bool) -> lis
         outcome, colour = "not tested", BLUE
     else:
         colour = ORANGE if effect.p_holm < SIGNIFICANT else BLUE
-        outcome = f"p = {effect.p_holm:.4f}"
+        outcome = f"p = {effect.p_holm:.2g}"
     name = effect.axis.replace("_", " ")
     parts = [text(left, top - 8, name, INK, "start"), text(left + AXIS_PANEL, top - 8, outcome, colour, "end")]
     if not math.isnan(effect.low):
@@ -147,8 +159,7 @@ def _axis_panel(effect: AxisEffect, left: float, top: float, named: bool) -> lis
 
 def _level_marks(x: float, bottom: float, down: Callable[[float], float], level: LevelReach, colour: str) -> list[str]:
     """The mean of a level as a dot, above its name and the number of runs that solve the trained lengths."""
-    first, comma, second = level.name.partition(", ")
-    words = [first + comma, second.replace(" lengths", "").replace(" length", "")] if comma else [first]
+    words = level.name.replace("the end, ", "end, ").removesuffix("s").removesuffix(" length").split(" ")
     parts = [text(x, bottom + 16 + 13 * i, word, GREY) for i, word in enumerate(words)]
     parts.append(text(x, bottom + 42, f"{level.solving}/{level.runs}", GREY, "middle", ' font-size="10"'))
     if level.solving:
@@ -159,9 +170,78 @@ def _level_marks(x: float, bottom: float, down: Callable[[float], float], level:
     return parts
 
 
+GRID_CELL, GRID_ROW, GRID_TOP = 92.0, 62.0, 128.0
+DARK = 0.55
+"""Share of the colour from which text on it is white."""
+
+
+def pairs_figure() -> str:
+    """Mean reach at each combination of two settings, in a panel for each pair."""
+    rows = [*read_rows(*SETTINGS_FILE), *read_rows(*PAIRS_FILE)]
+    parts = [
+        text(10, 24, "How far do runs reach when two settings change?", INK, "start", heading(15)),
+        text(10, 44, "Mean reach over the runs that solve their trained lengths, its 95 % interval, and how many of "
+             f"{PAIR_SEEDS} runs solve them.", GREY, "start"),
+        text(10, 62, "The darker, the farther. Bold frame: the settings of the study of forks.", GREY, "start"),
+    ]  # fmt: skip
+    top, width = GRID_TOP, 0.0
+    for pair in PAIRS:
+        found = combinations(pair, rows)
+        parts += _pair_panel(pair, found, random_range(pair, rows), top)
+        width = max(width, 120 + GRID_CELL * len(AXES[pair.second]) + 20)
+        top += GRID_ROW * len(AXES[pair.first]) + 112
+    return picture(round(width), round(top - 60), "Mean reach at each combination of two settings", parts)
+
+
+def _pair_panel(
+    pair: SettingPair, found: Sequence[Combination], at_random: tuple[float, float], top: float
+) -> list[str]:
+    """One pair: a row for each level of the first setting, a column for each of the second."""
+    left, rows, columns = 120.0, list(AXES[pair.first]), list(AXES[pair.second])
+    across = left + GRID_CELL * len(columns) / 2
+    parts = [
+        text(10, top - 26, pair.cell.words.partition(", ")[0], INK, "start", heading(12)),
+        text(
+            left,
+            top - 26,
+            f"If neither setting mattered, 95 % of means would lie between {at_random[0]:.2f} and {at_random[1]:.2f}.",
+            GREY,
+            "start",
+        ),
+        text(10, top - 8, pair.first.replace("_", " "), GREY, "start"),
+        text(across, top + GRID_ROW * len(rows) + 36, pair.second.replace("_", " "), GREY),
+    ]
+    parts += [text(left - 8, top + GRID_ROW * (i + 0.55), name, INK, "end") for i, name in enumerate(rows)]
+    for i, name in enumerate(columns):
+        parts.append(text(left + GRID_CELL * (i + 0.5), top + GRID_ROW * len(rows) + 18, name, INK))
+    usual = None
+    for one in found:
+        x, y = left + GRID_CELL * columns.index(one.second), top + GRID_ROW * rows.index(one.first)
+        parts += _combination_marks(x, y, one)
+        if place_of(pair, one.first, one.second) == (USUAL, USUAL):
+            usual = x, y
+    if usual is not None:
+        frame = f'<rect x="{usual[0]:.1f}" y="{usual[1]:.1f}" width="{GRID_CELL:.1f}" height="{GRID_ROW:.1f}"'
+        parts.append(f'{frame} fill="none" stroke="{INK}" stroke-width="2.5"/>')
+    return parts
+
+
+def _combination_marks(x: float, y: float, one: Combination) -> list[str]:
+    """A cell of the grid, coloured by reach, with its numbers."""
+    share = 0.0 if math.isnan(one.reach) else one.reach
+    fill = f'<rect x="{x + 1:.1f}" y="{y + 1:.1f}" width="{GRID_CELL - 2:.1f}" height="{GRID_ROW - 2:.1f}"'
+    colour = "#ffffff" if share >= DARK else INK
+    words = [f"{one.reach:.2f}" if one.solving else "none"]
+    words.append("" if math.isnan(one.low) else f"[{max(one.low, 0):.2f}, {min(one.high, 1):.2f}]")
+    words.append(f"{one.solving} of {one.runs}")
+    background = f'{fill} fill="{LIGHT}"/>{fill} fill="{BLUE}" fill-opacity="{share:.2f}"/>'
+    return [background, *(text(x + GRID_CELL / 2, y + 21 + 16 * i, word, colour) for i, word in enumerate(words))]
+
+
 FIGURES: dict[str, Callable[[], str]] = {
     "determinacy-switches.svg": switch_figure,
     "determinacy-settings.svg": settings_figure,
+    "determinacy-two-settings.svg": pairs_figure,
 }
 """Name of the file in docs/pictures -> the function that draws it."""
 

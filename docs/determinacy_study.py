@@ -12,7 +12,7 @@ import argparse
 import math
 import time
 
-from workbench.claims.determinacy.cells import FORK_STEPS, MORE_CELLS, planned_cells
+from workbench.claims.determinacy.cells import FORK_STEPS, MORE_CELLS, cell_named, planned_cells
 from workbench.claims.determinacy.families import determinacy_by_step
 from workbench.claims.determinacy.feature_table import FEATURE_FILE, FIRST, add_features
 from workbench.claims.determinacy.forecast_rows import (
@@ -117,14 +117,15 @@ def _effect_line(one: AxisEffect) -> str:
         for level in one.levels
     )
     p = ("not tested", "") if math.isnan(one.p) else (f"{one.p:.4f}", f"{one.p_holm:.4f}")
-    return f"| {' | '.join([one.axis, one.cell, levels, str(one.seeds), *p])} |"
+    setting = one.axis.replace("_", " ")
+    return f"| {' | '.join([setting, cell_named(one.cell).words, levels, str(one.seeds), *p])} |"
 
 
 def pair_lines(pair: SettingPair) -> list[str]:
     """The table of two settings, as lines of Markdown: a row for each level of the first."""
     found = combinations(pair, [*read_rows(*SETTINGS_FILE), *read_rows(*PAIRS_FILE)])
     columns = list(dict.fromkeys(one.second for one in found))
-    lines = [f"| {pair.first} | {' | '.join(columns)} |", "|---|" + "---|" * len(columns)]
+    lines = [f"| {pair.first} / {pair.second.replace('_', ' ')} | {' | '.join(columns)} |", "|---|" + "---|" * len(columns)]
     for first in dict.fromkeys(one.first for one in found):
         of_column = {one.second: one for one in found if one.first == first}
         cells = [_reach_in_words(of_column.get(name)) for name in columns]

@@ -225,24 +225,40 @@ FEATURES = Dataset(
     ),
 )
 
+_SETTING_COLUMNS = (
+    _CELL,
+    Column("axis", "text", "", "the changed setting; `usual` for no change, `A x B` for two settings"),
+    Column("level", "text", "", "value of the setting"),
+    Column("seed", "whole", "seed", "seed of the run"),
+    _SOLVES,
+    *_skills("N"),
+    _REACH,
+)
+_IN_MEMORY = (
+    "Each run was trained in memory and evaluated at lengths beyond N. Lengths at which a constant answer is always right "
+    "do not count for whether a run solves its trained lengths."
+)
+
 SETTINGS = Dataset(
     "determinacy-settings",
     "Reach under other settings",
     f"Each row is one run with one setting changed. {SKILL}",
-    "Each run was trained in memory and evaluated at lengths beyond N. The study is not complete: levels without rows "
-    "are not trained yet.",
+    _IN_MEMORY,
     "python docs/determinacy_study.py",
     "decided.md",
     lambda: _determinacy("settings.parquet"),
-    (
-        _CELL,
-        Column("axis", "text", "", "the changed setting; `usual` for no change"),
-        Column("level", "text", "", "value of the setting"),
-        Column("seed", "whole", "seed", "seed of the run"),
-        _SOLVES,
-        *_skills("N"),
-        _REACH,
-    ),
+    _SETTING_COLUMNS,
+)
+
+TWO_SETTINGS = Dataset(
+    "determinacy-two-settings",
+    "Reach under two other settings",
+    f"Each row is one run with two settings changed. Runs with one of the changes are in `determinacy-settings`. {SKILL}",
+    _IN_MEMORY,
+    "python docs/determinacy_study.py",
+    "decided.md",
+    lambda: _determinacy("two_settings.parquet"),
+    _SETTING_COLUMNS,
 )
 
 SWITCHES = Dataset(
@@ -265,7 +281,8 @@ SWITCHES = Dataset(
 )
 
 DATASETS: Mapping[str, Dataset] = {
-    dataset.name: dataset for dataset in (CLAIMS, CLAIM_RUNS, BENCH, FAMILIES, FEATURES, SETTINGS, SWITCHES)
+    dataset.name: dataset
+    for dataset in (CLAIMS, CLAIM_RUNS, BENCH, FAMILIES, FEATURES, SETTINGS, TWO_SETTINGS, SWITCHES)
 }
 """Name -> dataset."""
 

@@ -33,6 +33,7 @@ SCHEMAS = {
     "determinacy-families": study.SCHEMA,
     "determinacy-features": feature_table.SCHEMA,
     "determinacy-settings": settings_study.SCHEMA,
+    "determinacy-two-settings": settings_study.SCHEMA,
     "determinacy-switches": switches.SCHEMA,
 }
 STORED = [name for name in DATASETS if DATASETS[name].path().is_file()]

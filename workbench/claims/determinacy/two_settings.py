@@ -10,12 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from workbench.claims.determinacy.cells import SOLVED, StudyCell, cell_named
 from workbench.claims.determinacy.settings_study import (
     AXES,
+    PERMUTATIONS,
     SETTINGS_CELLS,
     USUAL,
     AxisEffect,
@@ -141,6 +145,18 @@ class Combination:
     runs: int
 
 
+def _runs_of(pair: SettingPair, rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], dict[int, float]]:
+    """Reach by combination and seed, of all combinations that have rows; NaN if a run solves no trained lengths."""
+    found = {}
+    for first, second in product(AXES[pair.first], AXES[pair.second]):
+        place = (pair.cell.name, *place_of(pair, first, second))
+        here = [row for row in rows if (row["cell"], row["axis"], row["level"]) == place and row["seed"] < PAIR_SEEDS]
+        if here:
+            reach = {row["seed"]: float(row["reach"]) if row["solves"] >= SOLVED else np.nan for row in here}
+            found[first, second] = reach
+    return found
+
+
 def combinations(pair: SettingPair, rows: Sequence[Mapping[str, Any]]) -> list[Combination]:
     """Return the combinations of a pair that have rows.
 
@@ -149,13 +165,23 @@ def combinations(pair: SettingPair, rows: Sequence[Mapping[str, Any]]) -> list[C
         rows: of single settings and of pairs.
     """
     found = []
-    for first in AXES[pair.first]:
-        for second in AXES[pair.second]:
-            place = (pair.cell.name, *place_of(pair, first, second))
-            here = [row for row in rows if (row["cell"], row["axis"], row["level"]) == place]
-            here = [row for row in here if row["seed"] < PAIR_SEEDS]
-            if here:
-                reach = [float(row["reach"]) for row in here if row["solves"] >= SOLVED]
-                mean, low, high = mean_interval(reach)
-                found.append(Combination(first, second, mean, low, high, len(reach), len(here)))
+    for (first, second), runs in _runs_of(pair, rows).items():
+        reach = [value for value in runs.values() if not np.isnan(value)]
+        found.append(Combination(first, second, *mean_interval(reach), len(reach), len(runs)))
     return found
+
+
+def random_range(pair: SettingPair, rows: Sequence[Mapping[str, Any]], seed: int = 0) -> tuple[float, float]:
+    """Return the 95 % range of the mean reach of a combination if combinations are permuted within each seed.
+
+    Args:
+        pair: the pair.
+        rows: of single settings and of pairs.
+        seed: of the permutations.
+    """
+    runs = _runs_of(pair, rows).values()
+    reach = np.array([[of_seed.get(number, np.nan) for of_seed in runs] for number in range(PAIR_SEEDS)])
+    rng = np.random.default_rng(seed)
+    drawn = np.array([np.nanmean(rng.permuted(reach, axis=1), axis=0) for _ in range(PERMUTATIONS)])
+    low, high = np.nanquantile(drawn, [0.025, 0.975])
+    return float(low), float(high)

@@ -25,6 +25,7 @@ from workbench.claims.determinacy.two_settings import (
     pairs_of,
     place_of,
     planned_combinations,
+    random_range,
 )
 from workbench.cli.sweeping.shipped_sweeps import shipped_sweeps
 from workbench.cli.sweeping.sweep_cells import check_cells
@@ -90,6 +91,24 @@ def test_a_combination_with_few_solving_runs_has_no_interval() -> None:
     (one,) = combinations(pair, rows)
     assert (one.reach, one.solving, one.runs) == (0.5, 1, 2)
     assert one.low != one.low
+
+
+def test_random_combinations_stay_in_their_range() -> None:
+    """With one reach for all runs of a seed, a combination has the mean over seeds, however it is permuted."""
+    pair = PAIRS[1]
+    rows = [
+        {"cell": pair.cell.name, "axis": axis, "level": level, "seed": seed, "solves": 1.0, "reach": seed / 8}
+        for axis, level in dict.fromkeys(
+            place_of(pair, first, second) for first in AXES[pair.first] for second in AXES[pair.second]
+        )
+        for seed in range(PAIR_SEEDS)
+    ]
+    assert random_range(pair, rows) == pytest.approx((3.5 / 8, 3.5 / 8))
+    for row in rows:
+        row["reach"] = float(row["level"].startswith("none"))
+    low, high = random_range(pair, rows)
+    assert low == 0.0
+    assert 0.3 < high < 0.7, "6 of 24 combinations have reach 1, so one mean of eight is at most 5/8 in 95 %"
 
 
 @pytest.mark.parametrize("name", SWEEPS)
