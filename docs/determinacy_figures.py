@@ -88,11 +88,13 @@ SCATTERED = (("bounded_dyck_2-none", 150), ("bounded_dyck_2-none", 300), ("abd_b
 def forks_figure() -> str:
     """The reach of each run against that of its forks: scattered where it is open, on the diagonal where decided."""
     rows = StudyTable.read(*FAMILY_FILE).rows
-    size, gap, top = 190.0, 54.0, 110.0
+    size, gap, top = 190.0, 54.0, 128.0
     parts = [
         text(10, 24, "Do the forks of a run reach as far as the run itself?", INK, "start", heading(15)),
         text(10, 44, "Each dot: one fork. Across: reach of its run. Up: reach of the fork. On the dotted line both are "
              "equal.", GREY, "start"),
+        text(10, 61, "At random: 97.5 % of correlations stay below this if forks are assigned to runs at random.", GREY,
+             "start"),
     ]  # fmt: skip
     for place, (name, step) in enumerate(SCATTERED):
         left = LEFT + place * (size + gap)
@@ -109,10 +111,11 @@ def _scatter(
     """The runs of one cell against their forks at a step."""
     found = determinacy_at(rows, cell, step)
     assert found is not None
+    interval = f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
     parts = [
         text(left, top - 38, cell.words, INK, "start", heading(12)),
         text(left, top - 23, f"fork at step {step}: {found.label}", INK, "start"),
-        text(left, top - 8, f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]", GREY, "start"),
+        text(left, top - 8, f"{interval}, at random {found.chance:.2f}", GREY, "start"),
         line(left, top + size, left + size, top, GREY, ' stroke-dasharray="2,4"'),
         text(left + size / 2, top + size + 34, "reach of the run", GREY),
     ]

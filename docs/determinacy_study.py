@@ -125,7 +125,8 @@ def pair_lines(pair: SettingPair) -> list[str]:
     """The table of two settings, as lines of Markdown: a row for each level of the first."""
     found = combinations(pair, [*read_rows(*SETTINGS_FILE), *read_rows(*PAIRS_FILE)])
     columns = list(dict.fromkeys(one.second for one in found))
-    lines = [f"| {pair.first} / {pair.second.replace('_', ' ')} | {' | '.join(columns)} |", "|---|" + "---|" * len(columns)]
+    corner = f"{pair.first} / {pair.second.replace('_', ' ')}"
+    lines = [f"| {corner} | {' | '.join(columns)} |", "|---|" + "---|" * len(columns)]
     for first in dict.fromkeys(one.first for one in found):
         of_column = {one.second: one for one in found if one.first == first}
         cells = [_reach_in_words(of_column.get(name)) for name in columns]

@@ -235,8 +235,8 @@ _SETTING_COLUMNS = (
     _REACH,
 )
 _IN_MEMORY = (
-    "Each run was trained in memory and evaluated at lengths beyond N. Lengths at which a constant answer is always right "
-    "do not count for whether a run solves its trained lengths."
+    "Each run was trained in memory and evaluated at lengths beyond N. Lengths at which a constant answer is always "
+    "right do not count for whether a run solves its trained lengths."
 )
 
 SETTINGS = Dataset(
@@ -253,7 +253,7 @@ SETTINGS = Dataset(
 TWO_SETTINGS = Dataset(
     "determinacy-two-settings",
     "Reach under two other settings",
-    f"Each row is one run with two settings changed. Runs with one of the changes are in `determinacy-settings`. {SKILL}",
+    f"Each row is one run with two settings changed. `determinacy-settings` has runs with one of the changes. {SKILL}",
     _IN_MEMORY,
     "python docs/determinacy_study.py",
     "decided.md",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import pyarrow.parquet as pq
@@ -12,6 +13,7 @@ from tests.support.scripts import script
 from workbench.claims.determinacy.cells import CELLS, CONSTANT, FORK_STEPS, MORE_CELLS, cell_named
 from workbench.claims.determinacy.families import determinacy_at, determinacy_by_step
 from workbench.claims.determinacy.forecast_rows import first_step_forecasts, forecasts_by_cell
+from workbench.claims.determinacy.settings_study import SETTINGS_CELLS, SETTINGS_FILE, axis_effects
 from workbench.claims.determinacy.statistics import Determinacy
 from workbench.claims.determinacy.stored_rows import read_rows
 from workbench.claims.determinacy.study import FAMILY_FILE, StudyTable
@@ -23,6 +25,7 @@ from workbench.claims.determinacy.switches import (
     SWITCH_FILE,
     change_by_step,
 )
+from workbench.claims.determinacy.two_settings import PAIRS, PAIRS_FILE, combinations
 
 script("verdict_figures")
 FIGURES = script("determinacy_figures")
@@ -46,14 +49,18 @@ def test_the_committed_figure_is_current(name: str) -> None:
     )
 
 
-def test_the_figure_of_switches_is_current() -> None:
-    stored = (FIGURES.PICTURES / "determinacy-switches.svg").read_text(encoding="utf-8")
-    assert stored == CHANGES.switch_figure(), "python docs/determinacy_change_figures.py"
+@pytest.mark.parametrize("name", CHANGES.FIGURES)
+def test_the_figure_of_changes_is_current(name: str) -> None:
+    stored = (FIGURES.PICTURES / name).read_text(encoding="utf-8")
+    assert stored == CHANGES.FIGURES[name](), "python docs/determinacy_change_figures.py"
 
 
 def test_the_table_of_the_page_is_that_of_the_script() -> None:
     forecasts = STUDY.forecast_lines(TABLE)
     lines = [*STUDY.determinacy_lines(TABLE), *forecasts[: forecasts.index("")], *STUDY.switch_lines()]
+    lines += STUDY.settings_lines()
+    for pair in PAIRS:
+        lines += STUDY.pair_lines(pair)
     assert [line for line in PAGE.splitlines() if line.startswith("|")] == lines
 
 
@@ -210,3 +217,71 @@ def test_the_paper_states_the_same_two_values() -> None:
     for cell in ("bounded_dyck_2-none", "abd_bc-rotary"):
         found = at(cell, 150)
         assert f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]" in paper
+
+
+EFFECTS = {(effect.axis, effect.cell): effect for effect in axis_effects(read_rows(*SETTINGS_FILE))}
+DYCK, ROTARY, FLIP_FLOP = (cell.name for cell in SETTINGS_CELLS)
+
+
+def means(axis: str, cell: str) -> dict[str, str]:
+    """The mean reach at the levels of a setting, as the page writes it."""
+    return {level.name: f"{level.mean:.2f}" for level in EFFECTS[axis, cell].levels}
+
+
+def test_which_settings_have_an_effect() -> None:
+    shown = {key for key, effect in EFFECTS.items() if effect.p_holm < 0.05}
+    of_dyck = ("positions", "share of sequences at 2 N", "steps at equal rate x steps", "queries")
+    assert shown == {*((axis, DYCK) for axis in of_dyck), ("positions", FLIP_FLOP), ("weight_decay", FLIP_FLOP)}
+    assert f"all {sum(not math.isnan(effect.p) for effect in EFFECTS.values())} tests" in TEXT
+    smallest = min((effect.p_holm, axis) for (axis, cell), effect in EFFECTS.items() if cell == ROTARY)
+    assert smallest[1] == "weight_decay"
+    assert f"The smallest p is {smallest[0]:.2f} after correction" in TEXT
+
+
+def test_what_the_page_says_of_positions() -> None:
+    dyck, flip_flop = means("positions", DYCK), means("positions", FLIP_FLOP)
+    assert f"reach of {dyck['none']}, and runs with rotary positions {dyck['rotary']}" in TEXT
+    assert f"it is at most {max(dyck['learned'], dyck['sinusoidal'])}." in TEXT
+    coded = sorted(flip_flop[name] for name in ("learned", "sinusoidal", "rotary"))
+    assert f"it is {flip_flop['none']} without positions, and {coded[0]} to {coded[-1]} with them" in TEXT
+    none = next(level for level in EFFECTS["positions", ROTARY].levels if level.name == "none")
+    assert not none.enters
+    assert f"only {none.solving} of {none.runs} runs solve" in TEXT
+    assert f"These reach furthest, {none.mean:.2f}." in TEXT
+
+
+def test_what_the_page_says_of_lengths_decay_and_steps() -> None:
+    share, queries, decay = (
+        means("share of sequences at 2 N", DYCK),
+        means("queries", DYCK),
+        means("weight_decay", FLIP_FLOP),
+    )
+    assert f"is {share['0.02']}, against {share['0']} without" in TEXT
+    several = sorted(share[name] for name in ("0.1", "0.3", "0.5"))
+    assert f"it is {several[0]} to {several[-1]}." in TEXT
+    assert f"mean reach is {queries['the end, 1 length']}." in TEXT
+    more = sorted(value for name, value in queries.items() if "lengths" in name)
+    assert f"With 2 to 15 lengths it is {more[0]} to {more[-1]}, in no order" in TEXT
+    assert f"from {decay['0']} without weight decay to {decay['3']} with" in TEXT
+    for axis in ("learning_rate", "steps", "schedule"):
+        assert all(EFFECTS[axis, cell.name].p_holm >= 0.05 for cell in SETTINGS_CELLS)
+    steps = means("steps at equal rate x steps", DYCK)
+    assert f"is {steps['250']} at 250 steps, {steps['1000']} at 1000, and {steps['2000']} at 2000" in TEXT
+
+
+def test_what_the_page_says_of_two_settings() -> None:
+    rows = [*read_rows(*SETTINGS_FILE), *read_rows(*PAIRS_FILE)]
+    dyck, flip_flop = ({(c.first, c.second): c for c in combinations(pair, rows)} for pair in PAIRS)
+    none = min(one.reach for (positions, _), one in dyck.items() if positions == "none")
+    coded = max(one.reach for (positions, _), one in dyck.items() if positions != "none" and one.solving)
+    assert f"mean reach is at most {coded:.2f} at every share. Without positions it is at least {none:.2f}." in TEXT
+    rotary, sinusoidal = (
+        [f"{flip_flop[positions, decay].reach:.2f}" for decay in ("0", "3")] for positions in ("rotary", "sinusoidal")
+    )
+    assert f"rises from {rotary[0]} to {rotary[1]} with rotary" in TEXT
+    last = flip_flop["sinusoidal", "3"]
+    assert f"falls from {sinusoidal[0]} to {sinusoidal[1]}, and only {last.solving} of {last.runs} runs" in TEXT
+    assert flip_flop["sinusoidal", "0"].low > last.high, "the intervals are apart"
+    for positions, words in (("learned", "With learned positions it stays"), ("none", "without positions")):
+        reach = sorted(one.reach for (first, _), one in flip_flop.items() if first == positions)
+        assert f"{words} between {reach[0]:.2f} and {reach[-1]:.2f}" in TEXT
