@@ -24,6 +24,7 @@ from workbench.claims.determinacy.forecast_rows import (
 from workbench.claims.determinacy.settings_study import (
     SETTINGS_FILE,
     AxisEffect,
+    LevelReach,
     axis_effects,
     level_rows,
     planned_levels,
@@ -107,18 +108,22 @@ def _digits(value: float) -> float:
 
 def settings_lines() -> list[str]:
     """The table of settings that were changed one at a time, as lines of Markdown."""
-    found = ["| setting | runs | mean reach by level (runs that solve the trained lengths) | seeds | p | p (Holm) |"]
+    found = ["| setting | runs | mean reach by level | seeds | p | p (Holm) |"]
     return [*found, "|---|---|---|---|---|---|", *map(_effect_line, axis_effects(read_rows(*SETTINGS_FILE)))]
 
 
 def _effect_line(one: AxisEffect) -> str:
-    levels = "; ".join(
-        f"{level.name}: {level.mean:.2f} ({level.solving} of {level.runs})" if level.solving else f"{level.name}: none"
-        for level in one.levels
-    )
+    levels = "; ".join(map(_level_in_words, one.levels))
     p = ("not tested", "") if math.isnan(one.p) else (f"{one.p:.4f}", f"{one.p_holm:.4f}")
     setting = one.axis.replace("_", " ")
     return f"| {' | '.join([setting, cell_named(one.cell).words, levels, str(one.seeds), *p])} |"
+
+
+def _level_in_words(level: LevelReach) -> str:
+    name = level.name.replace("the end, ", "end, ").removesuffix("s").removesuffix(" length")
+    if not level.solving:
+        return f"{name}: none"
+    return f"{name}: {level.mean:.2f}" + f" ({level.solving}/{level.runs})" * (level.solving < level.runs)
 
 
 def pair_lines(pair: SettingPair) -> list[str]:

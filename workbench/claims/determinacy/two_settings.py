@@ -79,7 +79,7 @@ def pairs_of(effects: Sequence[AxisEffect]) -> tuple[SettingPair, ...]:
     return tuple(found)
 
 
-def both(first: Level, second: Level) -> Level:
+def combine_levels(first: Level, second: Level) -> Level:
     """Return the level that makes both changes."""
     return Level(
         model={**(first.model or {}), **(second.model or {})},
@@ -120,7 +120,7 @@ def combination_rows(cell: StudyCell, axis: str, name: str) -> list[dict[str, An
     """
     pair = next(pair for pair in PAIRS if (pair.cell, pair.axis) == (cell, axis))
     first, _, second = name.partition(", ")
-    level = both(AXES[pair.first][first], AXES[pair.second][second])
+    level = combine_levels(AXES[pair.first][first], AXES[pair.second][second])
     return rows_of_level(cell, axis, name, level, PAIR_SEEDS)
 
 

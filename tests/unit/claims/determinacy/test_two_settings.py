@@ -20,8 +20,8 @@ from workbench.claims.determinacy.two_settings import (
     PAIRS,
     PAIRS_FILE,
     SettingPair,
-    both,
     combinations,
+    combine_levels,
     pairs_of,
     place_of,
     planned_combinations,
@@ -59,7 +59,7 @@ def test_a_combination_changes_both_settings_and_nothing_else(pair: SettingPair)
     for first in AXES[pair.first]:
         for second in AXES[pair.second]:
             levels = AXES[pair.first][first], AXES[pair.second][second]
-            made = both(*levels).config(pair.cell, 3)
+            made = combine_levels(*levels).config(pair.cell, 3)
             single = [level.config(pair.cell, 3) for level in levels]
             assert made.model.positions.name == single[0].model.positions.name
             assert made.training.weight_decay == single[1].training.weight_decay
@@ -119,7 +119,7 @@ def test_a_sweep_trains_the_same_runs(name: str, tmp_path: Path) -> None:
     assert sweep.out == Path("checkpoints") / name
     configs = check_cells(file, sweep, tmp_path)
     studied = [
-        both(AXES[pair.first][first], AXES[pair.second][second]).config(pair.cell, seed)
+        combine_levels(AXES[pair.first][first], AXES[pair.second][second]).config(pair.cell, seed)
         for first in AXES[pair.first]
         for second in AXES[pair.second]
         for seed in range(PAIR_SEEDS)
