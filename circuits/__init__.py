@@ -12,6 +12,7 @@ from workbench.core.lazy import face
 if TYPE_CHECKING:
     from circuits.attention.all_queries import sweep_statistics
     from circuits.attention.attention_scores import attention_sample, score_inputs, scores_at, stream_scores
+    from circuits.automaton_of_states import StateAutomaton, extract_automaton
     from circuits.connections.measurement import connection_statistics
     from circuits.hardmax.measurement import Hardmax, HardmaxResult, hardmax_statistics
     from circuits.heads.contributions import contribution_statistics
@@ -33,11 +34,13 @@ __all__ = [
     "FewTokens",
     "Hardmax",
     "HardmaxResult",
+    "StateAutomaton",
     "ablate",
     "ablation_statistics",
     "attention_sample",
     "connection_statistics",
     "contribution_statistics",
+    "extract_automaton",
     "few_tokens",
     "function_statistics",
     "hardmax_statistics",
@@ -60,11 +63,13 @@ __getattr__, __dir__ = face(
         "FewTokens": "sparsity.few_tokens",
         "Hardmax": "hardmax.measurement",
         "HardmaxResult": "hardmax.measurement",
+        "StateAutomaton": "automaton_of_states",
         "ablate": "interventions.ablate_components",
         "ablation_statistics": "interventions.ablation",
         "attention_sample": "attention.attention_scores",
         "connection_statistics": "connections.measurement",
         "contribution_statistics": "heads.contributions",
+        "extract_automaton": "automaton_of_states",
         "few_tokens": "sparsity.few_tokens",
         "function_statistics": "sensitivity",
         "hardmax_statistics": "hardmax.measurement",

@@ -115,6 +115,14 @@ class Architecture(BaseModel):
         """
         raise TypeError(f"a {self.title} has no attention, so that it has no scores")
 
+    def state_hooks(self) -> Mapping[str, int]:
+        """Return the activations that together are the state after a token, each with the number of its last positions
+        that belong to the state.
+
+        The state and the next token determine the next state. A model without a state of fixed size has none.
+        """
+        return {}
+
     @property
     def resid_mid(self) -> bool:
         """Whether blocks have a residual stream between attention and MLP, ``hook_resid_mid``."""

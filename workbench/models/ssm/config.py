@@ -118,6 +118,12 @@ class SSMConfig(Architecture):
     def variant(self) -> str:
         return f"{self.kind}-{self.gates}"
 
+    def state_hooks(self) -> dict[str, int]:
+        """Return the recurrent state of each layer, and the inputs that its short convolution reads again."""
+        blocks = [f"blocks.{layer}" for layer in range(self.n_layers)]
+        inputs = {f"{block}.hook_resid_pre": self.d_conv - 1 for block in blocks if self.d_conv > 1}
+        return {f"{block}.mixer.hook_ssm_state": 1 for block in blocks} | inputs
+
     @property
     def least_numbers(self) -> int:
         states = self.d_state * (1 if self.time_invariant else 3)

@@ -170,6 +170,28 @@ class Automaton:
         )
         return _numbered(dfa.minify(), self.alphabet)
 
+    def smallest(self) -> Automaton:
+        """Return the smallest automaton with the same answer after every word, numbered breadth first from the start.
+
+        States with different answers are kept apart, and so are states with and without supervision. Then groups of
+        states are split until equal symbols lead from one group to one group (Moore 1956).
+        """
+        groups = np.unique(self.labels, return_inverse=True)[1].ravel()
+        while True:
+            rows = np.column_stack([groups, groups[self.table]])
+            finer = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
+            if finer.max() == groups.max():
+                break
+            groups = finer
+        member = {int(group): state for state, group in reversed(list(enumerate(groups.tolist())))}
+        return Automaton.explore(
+            self.alphabet,
+            int(groups[self.start]),
+            lambda group, symbol: int(groups[self.table[member[group], self.alphabet.index(symbol)]]),
+            accepts=lambda group: member[group] in self.accepting,
+            answer=None if self.answers is None else lambda group: int(self.labels[member[group]]),
+        )
+
     # ---- queries ---------------------------------------------------------------------------------
     def __len__(self) -> int:
         """Number of states."""
