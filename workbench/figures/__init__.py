@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from workbench.figures.panels.decodability import *
     from workbench.figures.panels.differences import *
     from workbench.figures.panels.failure_length import *
+    from workbench.figures.panels.forks import *
     from workbench.figures.panels.lines_of_runs import *
     from workbench.figures.panels.many_configurations import *
     from workbench.figures.panels.many_seeds import *

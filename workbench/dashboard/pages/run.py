@@ -16,6 +16,7 @@ from workbench.dashboard.panels import (
     callbacks,
     cause_strip,
     evidence_chips,
+    fork_panels,
     notes_panel,
     panel_frame,
     panel_words,
@@ -75,7 +76,10 @@ MATRIX = tuple(one for one in PANELS if one.row in ROWS)
 DEEPER_GROUPS = {row: tuple(one for one in DEEPER if one.row == row) for row in DEEPER_ROWS}
 """Row -> its panels; the page has the row if the run was evaluated for it."""
 
-LATE = frozenset(panel.id for panel in (*WHY, *DEEPER, *CIRCUIT, *IN_CONTEXT_DEEPER, *picture_panels.PICTURES, *MORE))
+LATE = frozenset(
+    panel.id
+    for panel in (*fork_panels.PANELS, *WHY, *DEEPER, *CIRCUIT, *IN_CONTEXT_DEEPER, *picture_panels.PICTURES, *MORE)
+)
 """Ids of panels that stand below the first screen, unless they are pinned."""
 
 WHY_DRAWN = "matrix more-row late why-row"
@@ -90,6 +94,7 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
         html.Div(
             [
                 html.Div([html.P(prose.meta(run), className="meta"), save_button(run)], className="meta-row"),
+                *fork_panels.parent_line(context.store, run),
                 html.H1(id="verdict-line"),
                 html.Div(id="further", className="why"),
                 html.Section(id="cause", className="cause", **{"aria-label": "Why"}),
@@ -126,14 +131,18 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
             ],
             className="folds",
         ),
-        *_below(run, extras),
+        *_below(context, run, extras),
     ]
 
 
-def _below(run: RunView, extras: Mapping[str, str]) -> list[Any]:
-    """What stands below the headline: the sections of its kind."""
+def _below(context: Context, run: RunView, extras: Mapping[str, str]) -> list[Any]:
+    """What stands below the headline: the sections of its kind, with its forks after the evidence."""
     sections = run.kind.sections if run.brief.rows else run.kind.unmeasured
-    parts = [part for section in sections for part in SECTIONS[section](run, extras)]
+    parts: list[Any] = []
+    for section in sections:
+        parts += SECTIONS[section](run, extras)
+        if section == "evidence":
+            parts += fork_panels.section(run, context.store.forks_of(run))
     return pinned.with_pinned(parts, extras.get(pinned.KEY, ""), LATE)
 
 
@@ -356,6 +365,7 @@ def connect(app: Dash, context: Context) -> None:
         callbacks.panels(app, context, group, late=True)
     circuit_row.connect(app, context)
     head_maps_panel.connect(app, context)
+    fork_panels.connect(app, context)
     picture_panels.connect(app, context)
     when_decided.connect(app, context)
     _more(app, context)
@@ -486,6 +496,7 @@ PAGE = CursorPage(
         *PANELS,
         *IN_CONTEXT,
         *IN_CONTEXT_DEEPER,
+        *fork_panels.PANELS,
         *WHY,
         *DEEPER,
         *CIRCUIT,

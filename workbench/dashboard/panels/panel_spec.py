@@ -18,6 +18,7 @@ import plotly.graph_objects as go
 
 from workbench.dashboard.state.chosen_configurations import Configuration, choose_configurations
 from workbench.dashboard.state.cursor import Cursor, axis_of, default_step, nearest_earlier
+from workbench.dashboard.state.forks import describe_forks
 from workbench.dashboard.state.run_view import RunView
 from workbench.dashboard.state.store import Store, pair
 from workbench.figures import figure_by_name, in_multiples
@@ -36,7 +37,7 @@ VALUES: Mapping[str, str] = {
     "trained_b": "", "checkpoints": "", "checkpoints_b": "",
     "step": "step", "step_b": "step", "configurations": "step", "length": "length", "length_b": "length",
     "run": "", "layer": "head", "head": "head", "measurement": "extras", "quantity": "extras", "connection": "extras",
-    "pins": "extras", "effect": "extras",
+    "pins": "extras", "effect": "extras", "forks": "",
 }  # fmt: skip
 """Argument of a figure function -> the part of the selection, or of the address, that it depends on."""
 BASE_SIZE = 11
@@ -200,6 +201,7 @@ class PanelCursor:
             "pins": self.extras.get("pins", ""),
             "effect": self.extras.get("effect") or "accuracy",
             "floor": min(self.run.brief.chance, beside),
+            "forks": {} if self.store is None else describe_forks(self.run, self.store.forks_of(self.run)),
             **(self.configuration_values if self.configurations else {}),
         }
 

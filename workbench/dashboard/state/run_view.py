@@ -211,6 +211,14 @@ class RunView:
         return StoredModel(self.config["model"]).gates
 
     @property
+    def fork(self) -> tuple[str, int] | None:
+        """Return the id of the run that this run was split from, and the step; None if it is not a fork."""
+        match self.config["training"].get("fork"):
+            case {"run": str(parent), "step": int(step)}:
+                return parent, step
+        return None
+
+    @property
     def task(self) -> str:
         return str(self.config["task"]["name"])
 

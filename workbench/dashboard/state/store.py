@@ -73,6 +73,7 @@ class Store:
         self._version = ""
         self._kept = Kept()
         self._series = SeriesReader()
+        self._forks: dict[str, list[str]] = {}
         self._found: dict[str, tuple[Path, Path]] = {}
         self._read = 0
         self._whole = False
@@ -168,6 +169,17 @@ class Store:
         none = Frame.from_rows([], SCHEMA.names)
         return Frame.concat([frame for frame in frames if len(frame)] or [*frames[:1], none])
 
+    def forks_of(self, run: RunView) -> list[RunView]:
+        """Return the forks of a run, as they may be compared with it, sorted by the step of the fork and by name."""
+        names = self._forks.get(run.run.id, ())
+        views = [self._together[name] for name in names if name in self._together]
+        return sorted(views, key=lambda view: (view.fork[1] if view.fork else 0, view.name))
+
+    def parent_of(self, run: RunView) -> RunView | None:
+        """Return the run from which a fork was split; None if the run is not a fork, or its parent is not here."""
+        parent = None if run.fork is None else run.fork[0]
+        return next((view for view in self._views.values() if parent is not None and view.run.id == parent), None)
+
     def series(self, series: Sequence[str], wait: bool = False) -> SeriesRows | Reading:
         """Return the rows of one line (*series*) of every run, or the progress while they are being read.
 
@@ -220,6 +232,7 @@ class Store:
         self.part = part
         self._views, self._problems = dict(sorted(views.items())), said
         self._together = dict(sorted(together.items()))
+        self._forks = _forks_by_parent(self._views)
         self._version = hashlib.sha256(text.encode()).hexdigest()[:12]
         self.read_at = time.time()
         self._looked_now.set()
@@ -278,6 +291,15 @@ class Store:
         return RunView(
             run, root, sign, tuple(run.steps), brief, live, log, self._kept, first=first, notes=read_notes(folder)
         )
+
+
+def _forks_by_parent(views: Mapping[str, RunView]) -> dict[str, list[str]]:
+    """Id of each run that was forked -> the names of its forks."""
+    forks: dict[str, list[str]] = {}
+    for name, view in views.items():
+        if view.fork is not None:
+            forks.setdefault(view.fork[0], []).append(name)
+    return forks
 
 
 def pair(store: Store, run: RunView, extras: Mapping[str, str]) -> tuple[RunView, RunView | None]:

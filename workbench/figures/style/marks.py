@@ -80,9 +80,9 @@ def hover(row: Mapping[str, Any], decimals: int = 3) -> str:
     return "<br>".join(lines)
 
 
-def hovers(data: Frame) -> list[str]:
-    """Return the tooltips of the rows of ``data``."""
-    return [hover(row) for row in data.rows()]
+def hovers(data: Frame, about: str = "") -> list[str]:
+    """Return the tooltips of the rows of ``data``, each with ``about`` as its last line."""
+    return [hover(row) + (f"<br>{about}" if about else "") for row in data.rows()]
 
 
 def runs_of(valid: NDArray[np.bool_]) -> list[slice]:
@@ -124,6 +124,7 @@ def add_line(
     clip: tuple[float, float] | None = None,
     place: Callable[[float], float] | None = None,
     shift: float = 0.0,
+    about: str = "",
 ) -> LineEnd | None:
     """Draw one line with its band. Undefined rows leave gaps, and a point without neighbours is drawn as a dot.
 
@@ -138,6 +139,7 @@ def add_line(
         clip: limits to draw within (tooltips keep the value).
         place: value to axis units, where the axis is not linear in the value.
         shift: how far to the right of its rows it is drawn, in axis units; tooltips keep the true value.
+        about: a further line of each tooltip.
 
     Returns:
         where the line ends, None where nothing of it is drawn.
@@ -161,7 +163,7 @@ def add_line(
         line={"color": colour, "width": width, "dash": dash},
         marker={"size": sizes, "color": colour, "line": {"width": 0}},
         connectgaps=False,
-        hovertext=hovers(data),
+        hovertext=hovers(data, about),
         hoverinfo="text",
         name=str(data["series"][0]),
     )
