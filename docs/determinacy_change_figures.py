@@ -12,7 +12,7 @@ from typing import Any
 
 from verdict_figures import BLUE, GREY, INK, LIGHT, ORANGE, PICTURES, heading, line, picture, rectangle, text
 
-from workbench.claims.determinacy.cells import LONGEST, STEPS, StudyCell
+from workbench.claims.determinacy.cells import LONGEST, STEPS, StudyCell, cell_named
 from workbench.claims.determinacy.settings_study import (
     AXES,
     SETTINGS_CELLS,
@@ -21,6 +21,7 @@ from workbench.claims.determinacy.settings_study import (
     AxisEffect,
     LevelReach,
     axis_effects,
+    levels_of,
 )
 from workbench.claims.determinacy.stored_rows import read_rows
 from workbench.claims.determinacy.switches import (
@@ -116,12 +117,12 @@ def settings_figure() -> str:
     width, top = LEFT + len(SETTINGS_CELLS) * (AXIS_PANEL + GAP), 128.0
     parts = [
         text(10, 24, "Which settings change how far runs reach?", INK, "start", heading(15)),
-        text(10, 44, "Up: mean reach over the runs that solve their trained lengths. All other settings stay.", GREY,
-             "start"),
+        text(10, 44, "Up: mean reach over the runs that solve their trained lengths. Triangle: the usual level. Long "
+             "sequences double N.", GREY, "start"),
         text(10, 62, "Hollow: too few runs solve them, so the level is not tested. Grey band: 95 % of means if levels "
              "did not matter.", GREY, "start"),
-        text(10, 80, "Orange: the setting changes reach (permutation test, corrected for all settings and kinds of "
-             "runs).", GREY, "start"),
+        text(10, 80, "Orange: some level differs (permutation test, corrected for all 23 tests). Fractions: runs that "
+             "solve them.", GREY, "start"),
     ]  # fmt: skip
     for column, cell in enumerate(SETTINGS_CELLS):
         left = LEFT + column * (AXIS_PANEL + GAP)
@@ -149,19 +150,23 @@ def _axis_panel(effect: AxisEffect, left: float, top: float, named: bool) -> lis
     if not math.isnan(effect.low):
         parts.append(rectangle(left, down(effect.high), AXIS_PANEL, down(effect.low) - down(effect.high), LIGHT))
     for tick in (0.0, 0.5, 1.0):
-        parts.append(line(left, down(tick), left + AXIS_PANEL, down(tick), LIGHT))
+        parts.append(line(left, down(tick), left + AXIS_PANEL, down(tick), GREY, ' stroke-dasharray="1,5"'))
         parts += [text(left - 6, down(tick) + 4, f"{tick:g}", GREY, "end")] if named else []
+    usual = levels_of(cell_named(effect.cell), effect.axis)
     for place, level in enumerate(effect.levels):
         x = left + AXIS_PANEL * (place + 0.5) / len(effect.levels)
         parts += _level_marks(x, top + AXIS_DOWN, down, level, colour)
+        if usual.get(level.name) == (USUAL, USUAL):
+            parts.append(f'<path d="M{x - 5:.1f},{top + AXIS_DOWN:.1f} l10,0 l-5,-8 z" fill="{GREY}"/>')
     return parts
 
 
 def _level_marks(x: float, bottom: float, down: Callable[[float], float], level: LevelReach, colour: str) -> list[str]:
     """The mean of a level as a dot, above its name and the number of runs that solve the trained lengths."""
     words = level.name.replace("the end, ", "end, ").removesuffix("s").removesuffix(" length").split(" ")
-    parts = [text(x, bottom + 16 + 13 * i, word, GREY) for i, word in enumerate(words)]
-    parts.append(text(x, bottom + 42, f"{level.solving}/{level.runs}", GREY, "middle", ' font-size="10"'))
+    small = ' font-size="10"'
+    parts = [text(x, bottom + 16 + 13 * i, word, GREY, "middle", small) for i, word in enumerate(words)]
+    parts.append(text(x, bottom + 42, f"{level.solving}/{level.runs}", GREY, "middle", small))
     if level.solving:
         fill = colour if level.enters else "#ffffff"
         parts.append(
@@ -171,8 +176,8 @@ def _level_marks(x: float, bottom: float, down: Callable[[float], float], level:
 
 
 GRID_CELL, GRID_ROW, GRID_TOP = 92.0, 62.0, 128.0
-DARK = 0.55
-"""Share of the colour from which text on it is white."""
+FULL = 0.7
+"""Opacity of the colour at reach 1; on it, dark text is legible."""
 
 
 def pairs_figure() -> str:
@@ -203,7 +208,7 @@ def _pair_panel(
         text(10, top - 26, pair.cell.words.partition(", ")[0], INK, "start", heading(12)),
         text(
             left,
-            top - 26,
+            top - 8,
             f"If neither setting mattered, 95 % of means would lie between {at_random[0]:.2f} and {at_random[1]:.2f}.",
             GREY,
             "start",
@@ -230,12 +235,11 @@ def _combination_marks(x: float, y: float, one: Combination) -> list[str]:
     """A cell of the grid, coloured by reach, with its numbers."""
     share = 0.0 if math.isnan(one.reach) else one.reach
     fill = f'<rect x="{x + 1:.1f}" y="{y + 1:.1f}" width="{GRID_CELL - 2:.1f}" height="{GRID_ROW - 2:.1f}"'
-    colour = "#ffffff" if share >= DARK else INK
     words = [f"{one.reach:.2f}" if one.solving else "none"]
     words.append("" if math.isnan(one.low) else f"[{max(one.low, 0):.2f}, {min(one.high, 1):.2f}]")
     words.append(f"{one.solving} of {one.runs}")
-    background = f'{fill} fill="{LIGHT}"/>{fill} fill="{BLUE}" fill-opacity="{share:.2f}"/>'
-    return [background, *(text(x + GRID_CELL / 2, y + 21 + 16 * i, word, colour) for i, word in enumerate(words))]
+    background = f'{fill} fill="{LIGHT}"/>{fill} fill="{BLUE}" fill-opacity="{FULL * share:.2f}"/>'
+    return [background, *(text(x + GRID_CELL / 2, y + 21 + 16 * i, word, INK) for i, word in enumerate(words))]
 
 
 FIGURES: dict[str, Callable[[], str]] = {

@@ -14,7 +14,7 @@ from workbench.claims.determinacy.cells import CELLS, CONSTANT, FORK_STEPS, MORE
 from workbench.claims.determinacy.families import determinacy_at, determinacy_by_step
 from workbench.claims.determinacy.forecast_rows import first_step_forecasts, forecasts_by_cell
 from workbench.claims.determinacy.settings_study import SETTINGS_CELLS, SETTINGS_FILE, axis_effects
-from workbench.claims.determinacy.statistics import Determinacy
+from workbench.claims.determinacy.statistics import Determinacy, mean_interval
 from workbench.claims.determinacy.stored_rows import read_rows
 from workbench.claims.determinacy.study import FAMILY_FILE, StudyTable
 from workbench.claims.determinacy.switches import (
@@ -25,7 +25,7 @@ from workbench.claims.determinacy.switches import (
     SWITCH_FILE,
     change_by_step,
 )
-from workbench.claims.determinacy.two_settings import PAIRS, PAIRS_FILE, combinations
+from workbench.claims.determinacy.two_settings import PAIRS, PAIRS_FILE, change_of_reach, combinations
 
 script("verdict_figures")
 FIGURES = script("determinacy_figures")
@@ -247,7 +247,7 @@ def test_what_the_page_says_of_positions() -> None:
     none = next(level for level in EFFECTS["positions", ROTARY].levels if level.name == "none")
     assert not none.enters
     assert f"only {none.solving} of {none.runs} runs solve" in TEXT
-    assert f"These reach furthest, {none.mean:.2f}." in TEXT
+    assert f"The mean of these is {none.mean:.2f}." in TEXT
 
 
 def test_what_the_page_says_of_lengths_decay_and_steps() -> None:
@@ -256,12 +256,13 @@ def test_what_the_page_says_of_lengths_decay_and_steps() -> None:
         means("queries", DYCK),
         means("weight_decay", FLIP_FLOP),
     )
-    assert f"is {share['0.02']}, against {share['0']} without" in TEXT
+    assert f"reach is {share['0.02']} if 2 % of the batches are long" in TEXT
     several = sorted(share[name] for name in ("0.1", "0.3", "0.5"))
-    assert f"it is {several[0]} to {several[-1]}." in TEXT
+    assert f"and {several[0]} to {several[-1]} if 10 % to 50 % are" in TEXT
     assert f"mean reach is {queries['the end, 1 length']}." in TEXT
     more = sorted(value for name, value in queries.items() if "lengths" in name)
-    assert f"With 2 to 15 lengths it is {more[0]} to {more[-1]}, in no order" in TEXT
+    assert f"With 2 to 15 lengths it is {more[0]} to {more[-1]}." in TEXT
+    assert float(queries["the end, 15 lengths"]) < float(queries["the end, 2 lengths"])
     assert f"from {decay['0']} without weight decay to {decay['3']} with" in TEXT
     for axis in ("learning_rate", "steps", "schedule"):
         assert all(EFFECTS[axis, cell.name].p_holm >= 0.05 for cell in SETTINGS_CELLS)
@@ -274,14 +275,15 @@ def test_what_the_page_says_of_two_settings() -> None:
     dyck, flip_flop = ({(c.first, c.second): c for c in combinations(pair, rows)} for pair in PAIRS)
     none = min(one.reach for (positions, _), one in dyck.items() if positions == "none")
     coded = max(one.reach for (positions, _), one in dyck.items() if positions != "none" and one.solving)
-    assert f"mean reach is at most {coded:.2f} at every share. Without positions it is at least {none:.2f}." in TEXT
-    rotary, sinusoidal = (
-        [f"{flip_flop[positions, decay].reach:.2f}" for decay in ("0", "3")] for positions in ("rotary", "sinusoidal")
-    )
-    assert f"rises from {rotary[0]} to {rotary[1]} with rotary" in TEXT
+    assert f"mean reach is at least {none:.2f}. With positions it is at most {coded:.2f}." in TEXT
+    assert dyck["sinusoidal", "0.02"].solving == 0
+    changes = [change_of_reach(PAIRS[1], rows, positions, ("0", "1")) for positions in ("rotary", "sinusoidal")]
+    before, after = ("", " with rotary positions"), ("With sinusoidal ones it changes ", ".")
+    for one, (first, last) in zip(changes, (before, after), strict=True):
+        mean, low, high = mean_interval([*one.values()])
+        assert f"{first}by {mean:+.2f} [{low:.2f}, {high:.2f}]{last}" in TEXT
+    seeds = changes[0].keys() & changes[1].keys()
+    mean, low, high = mean_interval([changes[0][seed] - changes[1][seed] for seed in sorted(seeds)])
+    assert f"differ by {mean:.2f} [{low:.2f}, {high:.2f}] over {len(seeds)} seeds" in TEXT
     last = flip_flop["sinusoidal", "3"]
-    assert f"falls from {sinusoidal[0]} to {sinusoidal[1]}, and only {last.solving} of {last.runs} runs" in TEXT
-    assert flip_flop["sinusoidal", "0"].low > last.high, "the intervals are apart"
-    for positions, words in (("learned", "With learned positions it stays"), ("none", "without positions")):
-        reach = sorted(one.reach for (first, _), one in flip_flop.items() if first == positions)
-        assert f"{words} between {reach[0]:.2f} and {reach[-1]:.2f}" in TEXT
+    assert f"reach is {flip_flop['rotary', '3'].reach:.2f} with rotary positions, and only {last.solving} of" in TEXT

@@ -171,6 +171,23 @@ def combinations(pair: SettingPair, rows: Sequence[Mapping[str, Any]]) -> list[C
     return found
 
 
+def change_of_reach(
+    pair: SettingPair, rows: Sequence[Mapping[str, Any]], first: str, levels: tuple[str, str]
+) -> dict[int, float]:
+    """Return the reach at one level of the second setting less that at another, by seed, for seeds that solve both.
+
+    Args:
+        pair: the pair.
+        rows: of single settings and of pairs.
+        first: the level of the first setting.
+        levels: the two levels of the second setting; the change is from the first of them to the second.
+    """
+    runs = _runs_of(pair, rows)
+    before, after = (runs[first, level] for level in levels)
+    changes = {seed: after[seed] - before[seed] for seed in before.keys() & after.keys()}
+    return {seed: change for seed, change in sorted(changes.items()) if not np.isnan(change)}
+
+
 def random_range(pair: SettingPair, rows: Sequence[Mapping[str, Any]], seed: int = 0) -> tuple[float, float]:
     """Return the 95 % range of the mean reach of a combination if combinations are permuted within each seed.
 
