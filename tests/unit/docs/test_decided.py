@@ -285,5 +285,5 @@ def test_what_the_page_says_of_two_settings() -> None:
     seeds = changes[0].keys() & changes[1].keys()
     mean, low, high = mean_interval([changes[0][seed] - changes[1][seed] for seed in sorted(seeds)])
     assert f"differ by {mean:.2f} [{low:.2f}, {high:.2f}] over {len(seeds)} seeds" in TEXT
-    last = flip_flop["sinusoidal", "3"]
-    assert f"reach is {flip_flop['rotary', '3'].reach:.2f} with rotary positions, and only {last.solving} of" in TEXT
+    strong = flip_flop["sinusoidal", "3"]
+    assert f"reach is {flip_flop['rotary', '3'].reach:.2f} with rotary positions, and only {strong.solving} of" in TEXT
