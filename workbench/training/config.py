@@ -111,6 +111,7 @@ USUAL = {
     "start": None,
     "fork": None,
     "keep_state_at": [],
+    "average_weights": 0.0,
 }
 """Settings that were added later, and their values in runs that do not state them."""
 
@@ -142,6 +143,10 @@ class TrainingConfig(Config):
             draws new ones.
         lengths_per_batch: number of groups that a batch is divided into. Each group draws a length of its own. 1 = all
             sequences of a batch have one length (:mod:`.length_groups`).
+        average_weights: share of the former average that each update keeps in an exponential moving average of the
+            weights, which starts at the initial weights. 0 = no average. If it is above 0, checkpoints contain the
+            average, and everything is measured on it: all measurements, early stopping and the accuracies of the log.
+            Updates and the loss in the log use the weights themselves, which only the stored state contains.
         early_stop: the rule for ending before ``steps``; None = never.
         checkpoints: the checkpoint schedule.
         threads: torch threads; recorded because floating-point sums depend on their number.
@@ -169,6 +174,7 @@ class TrainingConfig(Config):
     keep_state_at: Annotated[tuple[Annotated[int, Field(ge=1, le=COUNT)], ...], Field(max_length=DRAWN)] = ()
     strings: int = Field(default=0, ge=0, le=DRAWN)
     lengths_per_batch: int = Field(default=1, ge=1, le=DRAWN)
+    average_weights: float = Field(default=0.0, ge=0, lt=1)
     early_stop: EarlyStop | None = None
     checkpoints: Schedule = Schedule()
     threads: int = Field(default=1, ge=1, le=1024)

@@ -1,4 +1,4 @@
-"""The resume file of a run: weights, optimizer, step, position ids used in training, and the end of the log."""
+"""The resume file of a run: weights, their average, optimizer, step, position ids, and the end of the log."""
 
 from __future__ import annotations
 
@@ -70,15 +70,34 @@ def merge_intervals(parts: list[list[int]]) -> list[list[int]]:
     return joined
 
 
-def save_state(folder: Path, run: str, model: nn.Module, optimizer: torch.optim.Optimizer, state: State) -> None:
+def save_state(
+    folder: Path,
+    run: str,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    state: State,
+    average: nn.Module | None = None,
+) -> None:
     """Write the file from which training can resume. A reader sees the old file or the complete new one."""
-    write_atomic(folder, NAME, state_bytes(run, model, optimizer, state))
+    write_atomic(folder, NAME, state_bytes(run, model, optimizer, state, average))
 
 
-def state_bytes(run: str, model: nn.Module, optimizer: torch.optim.Optimizer, state: State) -> bytes:
-    """Return the content of the file from which training can resume."""
+def state_bytes(
+    run: str, model: nn.Module, optimizer: torch.optim.Optimizer, state: State, average: nn.Module | None = None
+) -> bytes:
+    """Return the content of the file from which training can resume.
+
+    Args:
+        run: id of the run.
+        model: the trained model.
+        optimizer: its optimizer.
+        state: the progress of the run.
+        average: the model with averaged weights, if the run has one.
+    """
     names = {id(p): name for name, p in model.named_parameters()}
     tensors = {f"model.{k}": v.detach().contiguous() for k, v in model.state_dict().items()}
+    if average is not None:
+        tensors |= {f"average.{k}": v.detach().contiguous() for k, v in average.state_dict().items()}
     for parameter, slots in optimizer.state.items():
         for slot, value in slots.items():
             tensors[f"optimizer.{slot}.{names[id(parameter)]}"] = value.contiguous()
@@ -109,8 +128,10 @@ def state_of_another_run(data: bytes, file: Path, owner: str, run: str) -> bytes
     return seal(save(tensors, metadata={"run": run, "state": state, KEY: BLANK}))
 
 
-def load_state(folder: Path, run: str, model: nn.Module, optimizer: torch.optim.Optimizer) -> State | None:
-    """Load the state and fill model and optimizer in place; None if there is no resume file.
+def load_state(
+    folder: Path, run: str, model: nn.Module, optimizer: torch.optim.Optimizer, average: nn.Module | None = None
+) -> State | None:
+    """Load the state and fill model, optimizer and averaged model in place; None if there is no resume file.
 
     Raises:
         RunError: if the file is damaged or belongs to another run.
@@ -127,8 +148,9 @@ def load_state(folder: Path, run: str, model: nn.Module, optimizer: torch.optim.
         raise RunError(f"{file} is damaged ({error}); delete it to train again from step 0") from None
     if owner != run:
         raise RunError(f"{file} belongs to another run; delete it to train again from step 0")
-    weights = {k.removeprefix("model."): v for k, v in tensors.items() if k.startswith("model.")}
-    fill(model, weights, str(file))
+    fill(model, _of(tensors, "model."), str(file))
+    if average is not None:
+        fill(average, _of(tensors, "average."), str(file))
     parameters = dict(model.named_parameters())
     for key, value in tensors.items():
         kind, _, rest = key.partition(".")
@@ -138,3 +160,8 @@ def load_state(folder: Path, run: str, model: nn.Module, optimizer: torch.optim.
             parameter = parameters[name]
             optimizer.state[parameter][slot] = value.to(parameter.device)
     return state
+
+
+def _of(tensors: dict[str, torch.Tensor], part: str) -> dict[str, torch.Tensor]:
+    """The tensors whose names begin with ``part``, without it."""
+    return {name.removeprefix(part): value for name, value in tensors.items() if name.startswith(part)}

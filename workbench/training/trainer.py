@@ -20,6 +20,7 @@ import torch
 from workbench.core.errors import LensError
 from workbench.jobs.resources import available_memory
 from workbench.models.architectures import make_model
+from workbench.models.base.hooked import Hooked
 from workbench.models.compute_device import ComputeDevice
 from workbench.models.errors import PositionError
 from workbench.models.transformer.predicted_ids import ids_right, outputs_and_ids
@@ -35,6 +36,7 @@ from workbench.storage.below import remove_file
 from workbench.tasks.base import Batch, Task, TaskError
 from workbench.tasks.random_generator import generator
 from workbench.tasks.testing.brief import refuse_unsound
+from workbench.training.averaged_weights import AveragedWeights
 from workbench.training.compare_configs import as_begun, gives_way, refuse_another
 from workbench.training.config import RunConfig, versions
 from workbench.training.errors import TrainingError
@@ -127,6 +129,7 @@ class Trainer:
         self.live = Live(folder)
         self.start = start
         self.pool = pool_of(self.config)
+        self.average: AveragedWeights | None = None
         self.stopping = False
         self.batch_accuracy: float | None = None
         self._unread: list[Update] = []
@@ -181,11 +184,24 @@ class Trainer:
         # In the order in which a norm adds them up; walking through all modules again at each step takes time.
         self._parameters = list(self.model.parameters())
         self.optimizer = make_optimizer(self.model, self.training)
+        decay = self.training.average_weights
+        self.average = AveragedWeights(self.model, decay) if decay else None
         require_room(self.folder, self._room(run))
-        self.state = load_state(self.folder, run.id, self.model, self.optimizer) or self._from_the_start()
+        stored = load_state(self.folder, run.id, self.model, self.optimizer, self._averaged)
+        self.state = stored or self._from_the_start()
         self.live.restart(self.state.log)
         with self._signals():
             self._loop(run)
+
+    @property
+    def _averaged(self) -> Hooked | None:
+        """The model with averaged weights, if the run has one."""
+        return self.average.model if self.average else None
+
+    @property
+    def measured(self) -> Hooked:
+        """The model of checkpoints and accuracies: the averaged one, if the run has one."""
+        return self.average.model if self.average else self.model
 
     def _given(self) -> dict[str, torch.Tensor] | None:
         """The initial weights, or None if they are random.
@@ -205,13 +221,16 @@ class Trainer:
         """The state at step 0, with the given initial weights if there are some."""
         if (weights := self._given()) is not None:
             fill(self.model, weights, "to start from")
+            if self.average:
+                self.average.restart()
         return State()
 
     def _room(self, run: Run) -> int:
         """Bytes that the rest of the run needs: its checkpoints, and two resume files while one replaces the other."""
         weights = sum(int(p.numel() * p.element_size()) for p in self.model.state_dict().values())
         missing = len(set(self.schedule) - set(run.steps))
-        return missing * (weights + CHECKPOINT_EXTRA) + 2 * 3 * weights
+        stored = 4 if self.average else 3
+        return missing * (weights + CHECKPOINT_EXTRA) + 2 * stored * weights
 
     def _open(self) -> Run:
         """The run in the folder: this run, begun or new. Another run is replaced if it ended before its first
@@ -248,7 +267,7 @@ class Trainer:
             # Before the checkpoint, so that whatever has one is never computed again.
             if checkpoint or self.stopping or time.monotonic() - last_resume > RESUME_EVERY_S:
                 self._fetch()
-                save_state(self.folder, run.id, self.model, self.optimizer, self.state)
+                save_state(self.folder, run.id, self.model, self.optimizer, self.state, self._averaged)
                 watch.note(step)
                 last_resume = time.monotonic()
             if checkpoint:
@@ -309,6 +328,8 @@ class Trainer:
         if self.training.clip:
             torch.nn.utils.clip_grad_norm_(self._parameters, self.training.clip)
         self.optimizer.step()
+        if self.average:
+            self.average.update()
         self.state.step = step + 1
 
     def _gradients(self, step: int, rate: float, groups: Sequence[tuple[Batch, torch.Tensor]]) -> Update:
@@ -399,7 +420,7 @@ class Trainer:
         ids = self.config.model.ids.evaluation(batch.tokens.shape[1], self.config.model.n_ctx, batch.position_ids)
         if self.device != "cpu":
             batch, ids = batch.to(self.device), ids.to(self.device)
-        outputs, next_ids = outputs_and_ids(self.model, batch.tokens, ids)
+        outputs, next_ids = outputs_and_ids(self.measured, batch.tokens, ids)
         right = self.task.correct(outputs, batch)
         if next_ids is not None:
             right &= ids_right(next_ids, ids, batch.mask)
@@ -414,13 +435,14 @@ class Trainer:
 
     def _checkpoint(self, run: Run, step: int, ended: str) -> None:
         """Write the checkpoint. An existing checkpoint must contain the same weights and is kept."""
-        weights = weights_bytes(self.model)
+        weights = weights_bytes(self.measured)
         if step not in run.steps:
             self._refuse_another_trunk(step, sha256(weights))
             facts: dict[str, Any] = {"ended": ended} if ended else {}
             state = None
             if step in self.training.keep_state_at:
-                state = state_bytes(run.id, self.model, self.optimizer, replace(self.state, log=[]))
+                progress = replace(self.state, log=[])
+                state = state_bytes(run.id, self.model, self.optimizer, progress, self._averaged)
             write_checkpoint(
                 run, step, weights, self.state.seen, self._log_bytes(), state, versions=versions(), **facts
             )
@@ -478,7 +500,8 @@ def require_memory(config: RunConfig) -> None:
     """
     free = available_memory()
     model, law = config.model, config.training
-    weights = 4 * COPIES * model.least_numbers
+    copies = COPIES + (law.average_weights > 0)
+    weights = 4 * copies * model.least_numbers
     group = max(group_sizes(law.batch_size, law.lengths_per_batch))
     stream = group * (law.trained_length + 1) * (8 + 4 * (model.d_model + model.d_vocab_out))
     for need, what in ((weights, "the model, with its gradients and moments,"), (stream, "a batch")):

@@ -45,6 +45,7 @@ def _why_not(config: RunConfig) -> str | None:
         "the task changes during training": bool(law.task_schedule),
         "training starts from the weights of another run": law.start is not None,
         "a batch has several lengths": law.lengths_per_batch > 1,
+        "checkpoints contain averaged weights": law.average_weights > 0,
         f"training computes in {law.dtype}": law.dtype != "float32",
         f"training computes on {law.device}": law.device != "cpu",
     }
