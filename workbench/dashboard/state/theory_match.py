@@ -29,7 +29,7 @@ PREDICTIONS: dict[str, PredictionKind] = {
     "expressible": PredictionKind(
         "Theory: such models can express this task, but whether they learn it is not predicted"
     ),
-    "not expressible": PredictionKind("Theory: no program of the matching class computes this task", LENGTH_COUPLED),
+    "not expressible": PredictionKind("Theory: no program for such models computes this task", LENGTH_COUPLED),
     "open": PredictionKind("Theory makes no claim about this task with this position encoding"),
     "not decided": PredictionKind("Theory makes no claim: the decision procedure ended without an answer"),
 }

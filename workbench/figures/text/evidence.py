@@ -352,7 +352,7 @@ def _head(
     row = leading.smallest_drop
     control = None if row is None else (leading.controls or {}).get(str(row["mode"]))
     even = {SCALE_ROBUST: ", attention stays even", LENGTH_COUPLED: ", attention gets uneven"}
-    few = [shape[0], plain(f" matters{even.get(speaks, ', attention inconclusive')}")]
+    few = [shape[0], plain(f" matters{even.get(speaks, '; hard or soft is not shown')}")]
     return [Evidence("head", few, [*shape, *cost], row, control, standing_of(verdict, speaks), where)]
 
 
