@@ -15,6 +15,8 @@ from workbench.dashboard.state.cursor import Notice
 
 KEY = "panels"
 """Key of the address: the ids of pinned panels, in their order, with commas between them."""
+FEWER = "fewer"
+"""CSS class of a row that a panel has left. The other panels share the place (assets/css/run.css)."""
 MOST_NAMED = 40
 """Characters of an unknown name that a notice repeats."""
 
@@ -68,7 +70,16 @@ def _taken(parts: Sequence[Any], ident: str) -> Any:
         inside = children if isinstance(children, list) else [children] if isinstance(children, Component) else []
         for place, child in enumerate(inside):
             if getattr(child, "id", None) == ident and isinstance(children, list):
+                _close_gap(part)
                 return children.pop(place)
         if (panel := _taken(inside, ident)) is not None:
             return panel
     return None
+
+
+def _close_gap(row: Any) -> None:
+    """Let the panels of a row stand next to each other, in place of in the areas that their columns name."""
+    row.className = f"{row.className.removesuffix(f' {FEWER}')} {FEWER}"
+    for child in row.children:
+        if "pan" in str(getattr(child, "className", "")).split():
+            child.style = {}

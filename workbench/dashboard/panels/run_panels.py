@@ -229,8 +229,8 @@ CIRCUIT: tuple[Panel, ...] = (
         quantities=("connection_drop",),
         about="Each line is a connection, and its number is the cost of cutting it. The colour is the cost here "
         "minus that at N. A dotted line changes accuracy significantly only at N, and cutting a dashed line raises "
-        "accuracy. A darker node costs more when all its outputs are cut. Click a line to plot it, or a node to pin "
-        "it.",
+        "accuracy. The stronger the colour of a node, the more it costs to cut all its outputs. Click a line to plot "
+        "it, or a node to pin it.",
     ),
     Panel(
         id="connection-length",
@@ -389,9 +389,9 @@ HOW: dict[str, str] = {
     "why": "A bar is the share of the accuracy drop that one intervention recovers, and hollow marks are its control. "
     "The intervention that names the cause recovers far more than its control and costs almost nothing at N.",
     "circuit": "Each connection is cut separately, and all others stay. If several connections carry the same "
-    "information, no single cut lowers accuracy: a dark node without lines sends information through more than one "
-    "connection. Violet past N means that a cut costs less than at N, perhaps because less accuracy is left. The line "
-    "below the graph gives the accuracy drop without any input, here and at N.",
+    "information, no single cut lowers accuracy: a node with a strong colour and no lines sends information through "
+    "more than one connection. Violet past N means that a cut costs less than at N, perhaps because less accuracy is "
+    "left. The line below the graph gives the accuracy drop without any input, here and at N.",
     "code": "At 0, the task state is encoded as at trained lengths, so that a transfer probe can read it. At 1, "
     "nothing of that code is left.",
     "use": "If the task state is only decodable, accuracy stays the same when it is erased. If the output uses the "
@@ -400,8 +400,8 @@ HOW: dict[str, str] = {
     "the answer less likely. If forcing their attention onto the answer recovers accuracy, and forcing other heads "
     "does not, their attention is what fails. If no reader recovers accuracy, the failure is in another component. "
     "Forcing needs the answer, so no model could do it by itself.",
-    "heads": "A row of a map is a query, a column is a key, and dark is attention. A column that is dark in many heads "
-    "is a token that all of them attend to. A diagonal is attention at a fixed distance.",
+    "heads": "A row of a map is a query, a column is a key, and a stronger colour is more attention. A column with a "
+    "strong colour in many heads is a token that all of them attend to. A diagonal is attention at a fixed distance.",
     "more": "The left panel shows training steps at the selected length. The right panel shows prefix lengths at the "
     f"selected step. Bands are {LEVEL_TEXT} intervals.",
     "training": "These values were logged during training. Nothing is selected on accuracy beyond the trained lengths.",

@@ -87,7 +87,8 @@ def circuit_graph(
 
     Width of an edge: the accuracy drop without it at the nearest measured length. Dashed: accuracy rises without it.
     Dotted: the drop is significant at N but not at this length. Colour of an edge: its accuracy drop at this length
-    minus that at N. A node is darker if accuracy drops more without all connections out of it. Layers run to the right.
+    minus that at N. The colour of a node is stronger if accuracy drops more without all connections out of it.
+    Layers run to the right.
 
     Args:
         connection: the chosen one, which stands on a wash; "" = the one that costs most.

@@ -67,8 +67,8 @@ def loss_plateau(
 ) -> go.Figure:
     """Loss over prefix length, and its plateau over training length: a row per task, a panel per value of its knob.
 
-    Lines are medians over seeds, bands their extremes, darker the longer the training length N, which a
-    dot marks. The last panel of a row has the plateaus against N, a line per value of the knob.
+    Lines are medians over seeds, bands their extremes. The longer the training length N, which a dot marks, the
+    stronger the colour. The last panel of a row has the plateaus against N, a line per value of the knob.
 
     Args:
         frame: joined rows of runs at one step each, of several training lengths (see :func:`plateau_rows`).

@@ -46,3 +46,22 @@ def test_a_link_with_an_unknown_panel_says_so_and_keeps_the_others() -> None:
     assert [notice for notice in notices if "nothing" in str(notice)] == notices
     assert len(notices) == 1
     assert check("", {"harm"}) == ("", [])
+
+
+def rows_of_panels(part: Any) -> list[Any]:
+    """All rows of panels in a part of a page."""
+    children = part if isinstance(part, list) else getattr(part, "children", None) or []
+    inside = children if isinstance(children, list) else [children]
+    mine = [part] if "matrix-row" in str(getattr(part, "className", "")).split() else []
+    return mine + [row for child in inside for row in rows_of_panels(child)]
+
+
+def test_a_row_that_a_panel_has_left_has_no_named_places(gallery: Context) -> None:
+    """In a place that a column names, the others would leave a hole."""
+    assert not [row for row in rows_of_panels(drawn(gallery, "")) if "fewer" in row.className]
+    (row,) = [row for row in rows_of_panels(drawn(gallery, "restored")) if "fewer" in row.className]
+    panels = [child for child in row.children if child.className == "pan"]
+    assert [panel.id for panel in panels] == ["harm-panel"]
+    assert all(not panel.style for panel in panels)
+    emptied = [row for row in rows_of_panels(drawn(gallery, "restored,harm")) if "fewer" in row.className]
+    assert [row.className.split().count("fewer") for row in emptied] == [1]

@@ -62,7 +62,7 @@ NAMED = 1024
 
 ABOUT = (
     "Attention of every head on one sequence of the matched test set, the same that the Checkpoint page shows. Each "
-    "map is a head: rows are queries, columns are keys, and dark is high attention.",
+    "map is a head: rows are queries, columns are keys, and a stronger colour is more attention.",
     "Hover a token or a map, or use the arrow keys on the line of tokens, to highlight the column of that key in "
     "every map. Click a map to open its head on the Checkpoint page.",
     "A solid frame means that ablating this head lowers accuracy significantly at this step and length; the thicker, "
