@@ -192,7 +192,7 @@ def documents() -> Iterator[Passage]:
     yield from markdown(ROOT / "CONTRIBUTING.md")
     for path in sorted((ROOT / "notebooks").glob("*.py")):
         name, text = path.relative_to(ROOT).as_posix(), path.read_text()
-        for cell in re.finditer(r"^# %% \[markdown\]\n((?:#.*\n?)*)", text, re.MULTILINE):
+        for cell in re.finditer(r"^# %% \[markdown\].*\n((?:#.*\n?)*)", text, re.MULTILINE):
             content = re.sub(r"^# ?", "", cell[1], flags=re.MULTILINE)
             yield from markdown_text(content, name, text[: cell.start(1)].count("\n") + 1)
 

@@ -15,6 +15,7 @@ import nbformat
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from docs.site.folded_cells import fold_cells
 from docs.site.tutorial_pages import NOTEBOOKS, TUTORIALS, executed
 
 GITHUB = "https://github.com/"
@@ -54,7 +55,7 @@ def main() -> None:
     given.out.mkdir(parents=True, exist_ok=True)
     for name in given.names or TUTORIALS:
         file = given.out / f"{name}.ipynb"
-        notebook = executed(NOTEBOOKS / f"{name}.py")
+        notebook = fold_cells(executed(NOTEBOOKS / f"{name}.py"))
         for number, cell in enumerate(notebook.cells):
             cell["id"] = f"cell-{number}"
         if url := os.environ.get("LENGTHLENS_URL", ""):

@@ -19,10 +19,12 @@ import nbformat
 from jupyter_client import KernelManager
 from nbconvert import MarkdownExporter
 
+from docs.site.folded_cells import fold_cells
+
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 TUTORIALS = (
     "question_to_figure", "find_the_head", "patch_between_lengths", "task_of_your_own", "program_and_training",
-    "context_rot",
+    "context_rot", "count_or_memorize",
 )  # fmt: skip
 """Notebooks that are pages, in the order of the navigation."""
 HANGS_S = 1200
@@ -55,7 +57,7 @@ def tutorial_page(name: str, kernel: KernelManager | None = None) -> TutorialPag
     Raises:
         nbclient.exceptions.CellExecutionError: where a cell ends in an error, with its traceback.
     """
-    notebook = executed(NOTEBOOKS / f"{name}.py", kernel)
+    notebook = fold_cells(executed(NOTEBOOKS / f"{name}.py", kernel))
     draw = []
     for number, output in enumerate(_outputs(notebook)):
         data = output.get("data", {})
@@ -69,7 +71,7 @@ def tutorial_page(name: str, kernel: KernelManager | None = None) -> TutorialPag
             table = re.sub(r"<style scoped>.*?</style>", "", data["text/html"], flags=re.DOTALL)
             output["data"] = {"text/html": table.replace(' border="1" class="dataframe"', "")}
     text, _ = MarkdownExporter().from_notebook_node(notebook)
-    text = text.replace("](../docs/", "](../")
+    text = text.replace("](../docs/", "](../").replace("](../notebooks/", "](../../notebooks/")
     if draw:
         text += "".join(f'\n<script src="{file}"></script>' for file in (PLOTLY, f"{name}.js")) + "\n"
     source = f"This page is `notebooks/{name}.py`, executed; every number on it was computed in that moment.\n"

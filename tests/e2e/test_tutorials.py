@@ -14,7 +14,7 @@ from tests.support.places import ROOT
 
 FIGURES = {
     "question_to_figure": 1, "find_the_head": 1, "patch_between_lengths": 1, "task_of_your_own": 1,
-    "program_and_training": 1, "context_rot": 1,
+    "program_and_training": 1, "context_rot": 1, "count_or_memorize": 2,
 }  # fmt: skip
 
 
@@ -33,6 +33,8 @@ def test_the_tutorial_runs_and_is_a_page(name: str, pages: ModuleType, kernel: A
     assert len(drawn) == FIGURES[name]
     assert re.findall(r'Plotly\.newPlot\("([\w-]+)"', page.script) == drawn
     assert "Traceback" not in page.markdown
+    if name == "count_or_memorize":
+        assert page.markdown.count(": right, ") == page.markdown.count("<summary>Solution</summary>") == 9
     assert not re.search(r"//(?!\d)[\w.]+/.*\.js", page.markdown), "nothing is fetched from elsewhere"
     prose = re.findall(r"^# .*$", (ROOT / "notebooks" / f"{name}.py").read_text(), re.MULTILINE)
     assert [line for line in prose if re.search(r"\d\.\d", line)] == [], "what was measured is computed, not typed"
