@@ -169,7 +169,7 @@ figure_over_length(accuracy, "accuracy")
 # skill = (accuracy − baseline) / (1 − baseline). On the matched test set the baseline is chance, here one half.
 #
 # An accuracy of k right answers out of n is an estimate. Use the interval of Wilson for its error. With p = k / n and
-# z = 1.959964 for 95 %, the interval has the centre c and the half width h:
+# z for 95 % (`Z` in the cell below), the interval has the centre c and the half width h:
 #
 # c = (p + z² / (2n)) / (1 + z² / n) and h = z / (1 + z² / n) · √(p (1 − p) / n + z² / (4n²))
 #
@@ -177,6 +177,9 @@ figure_over_length(accuracy, "accuracy")
 
 
 # %%
+Z = 1.959964
+
+
 def skill_interval(right, n, baseline):
     """Return the 95 % interval of skill for `right` answers out of `n`."""
     raise NotImplementedError("exercise 2a")
@@ -185,10 +188,9 @@ def skill_interval(right, n, baseline):
 # %% tags=["solution"]
 def skill_interval(right, n, baseline):
     """Return the 95 % interval of skill for `right` answers out of `n`."""
-    z = 1.959964
     p = right / n
-    centre = (p + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * (p * (1 - p) / n + z**2 / (4 * n**2)) ** 0.5
+    centre = (p + Z**2 / (2 * n)) / (1 + Z**2 / n)
+    half = Z / (1 + Z**2 / n) * (p * (1 - p) / n + Z**2 / (4 * n**2)) ** 0.5
     return tuple((limit - baseline) / (1 - baseline) for limit in (centre - half, centre + half))
 
 
