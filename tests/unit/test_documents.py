@@ -87,3 +87,27 @@ def test_the_card_of_the_space_names_a_page_that_the_site_has() -> None:
     assert len(card["short_description"]) <= 60
     assert text.strip()
     assert ".ci/space_card.md build/space/README.md" in (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+CONDA_NAMES = {"torch": "pytorch", "duckdb": "python-duckdb"}
+"""Packages that have another name on conda-forge."""
+
+
+def test_the_conda_recipe_has_the_version_and_dependencies_of_the_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    path = ROOT / "packaging" / "conda" / "meta.yaml"
+    (version,) = re.findall(r'^{% set version = "(.*)" %}$', path.read_text(), re.MULTILINE)
+    assert version == project["project"]["version"]
+    plain = re.sub(r"^{%.*%}$", "", path.read_text(), flags=re.MULTILINE)
+    recipe = yaml.safe_load(plain.replace("{{ version }}", version).replace("{{ PYTHON }}", "python"))
+    python = f"python {project['project']['requires-python']}"
+    dependencies = [re.fullmatch(r"([\w-]+)(.*)", text) for text in project["project"]["dependencies"]]
+    assert recipe["requirements"]["run"] == [
+        python, *(f"{CONDA_NAMES.get(match[1], match[1])} {match[2]}" for match in dependencies if match)
+    ]  # fmt: skip
+    (setuptools,) = project["build-system"]["requires"]
+    assert recipe["requirements"]["host"] == [python, "pip", re.sub(r"(?=>=)", " ", setuptools)]
+    scripts = project["project"]["scripts"]
+    assert recipe["build"]["entry_points"] == [f"{name} = {target}" for name, target in scripts.items()]
+    assert recipe["about"]["license"] == project["project"]["license"]
+    assert (path.parent / recipe["source"]["path"] / "pyproject.toml").resolve() == ROOT / "pyproject.toml"
