@@ -33,14 +33,21 @@ Cuts = Mapping[Component, Sequence[Component]]
 """Receiver -> senders whose contributions it lacks."""
 
 
-NOT_CUT = "connections are cut in transformers that are a plain stack of blocks, and this model is none"
+NOT_CUT = (
+    "connections are cut in transformers that are a plain stack of blocks without a norm after attention, which this "
+    "model is not"
+)
 
 
 def cuttable(model: HookedModel) -> bool:
-    """Return whether the model is a stack of blocks in which the inputs of each head can be changed separately."""
+    """Return whether the model is a stack of blocks in which the inputs of each head can be changed separately.
+
+    With a norm after attention it is not: what one head writes then depends on all heads of its layer.
+    """
     blocks = getattr(model, "blocks", ())
     return hasattr(model, "places") and all(
-        hasattr(block, "attn") and hasattr(block.attn, "project") for block in blocks
+        hasattr(block, "attn") and hasattr(block.attn, "project") and getattr(block, "ln1_post", None) is None
+        for block in blocks
     )
 
 

@@ -226,7 +226,8 @@ class _SplitHeads(Observer):
     def logits(self, model: HookedModel, layer: int, part: Literal["inside", "outside"]) -> NDArray[np.float64]:
         """Return ``[sequence, head]``: what a part of a layer's heads adds to the right answer's logit."""
         z = torch.cat([getattr(one, part) for one in self._splits[layer]])
-        return answer_logits(model, layer, z, torch.cat(self._scale), self.batch.targets[:, -1])
+        whole = torch.cat([one.inside + one.outside for one in self._splits[layer]])
+        return answer_logits(model, layer, z, torch.cat(self._scale), self.batch.targets[:, -1], whole)
 
     def log_odds(self, layer: int) -> NDArray[np.float64]:
         """Return ``[sequence, head]``, the log odds of the set."""
@@ -276,6 +277,7 @@ def answer_logits(
     z: Float[Tensor, "sequence head d_head"],
     scale: Float[Tensor, " sequence"],
     targets: Int[Tensor, " sequence"],
+    whole: Float[Tensor, "sequence head d_head"] | None = None,
 ) -> NDArray[np.float64]:
     """Return ``[sequence, head]``: what heads add directly to the right answer's logit minus the mean of all others.
 
@@ -284,10 +286,17 @@ def answer_logits(
         layer, z: the layer, and head outputs before W_O.
         scale: the number by which the final LayerNorm divides.
         targets: the right answers.
+        whole: all that each head outputs; ``z`` may be a part of it. A norm after attention divides all parts by one
+            number, which follows from the whole output of its layer. None = ``z`` has no further part.
     """
-    parts: Any = model
+    block: Any = model.blocks[layer]  # type: ignore[attr-defined]
     with torch.no_grad():
-        written = torch.einsum("bhe,hed->bhd", z, parts.blocks[layer].attn.W_O.double())
+        weights = block.attn.W_O.double()
+        written = torch.einsum("bhe,hed->bhd", z, weights)
+        if (norm := getattr(block, "ln1_post", None)) is not None:
+            output = torch.einsum("bhe,hed->bd", z if whole is None else whole, weights) + block.attn.b_O.double()
+            deviation = (output.var(-1, correction=0) + norm.eps).sqrt()
+            written = (written - written.mean(-1, keepdim=True)) / deviation[:, None, None] * norm.w.double()
     return direct_logits(model, written, scale, targets)
 
 

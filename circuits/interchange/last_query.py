@@ -111,8 +111,11 @@ class LastRow:
         return self._write_heads(layer, torch.einsum("bhqk,bkhe->bqhe", pattern, values))
 
     def _write_heads(self, layer: int, z: Tensor) -> Tensor:
-        attn = self.model.blocks[layer].attn
-        return F.linear(rearrange(z, "b p h e -> b p (h e)"), rearrange(attn.W_O, "h e d -> d (h e)"), attn.b_O)
+        block = self.model.blocks[layer]
+        weights = rearrange(block.attn.W_O, "h e d -> d (h e)")
+        written = F.linear(rearrange(z, "b p h e -> b p (h e)"), weights, block.attn.b_O)
+        norm = getattr(block, "ln1_post", None)
+        return written if norm is None else norm(written)
 
     def _values(self) -> list[str]:
         return [f"blocks.{layer}.attn.hook_v" for layer in range(self.model.cfg.n_layers)]

@@ -84,6 +84,7 @@ class ModelPart(Stored):
     dt_rank: Width = 0
     initializer_range: NotNegative = 0.0
     gates: Name = "none"
+    norm_after_attention: bool = False
     tied: bool = False
 
     @model_validator(mode="after")

@@ -34,6 +34,7 @@ MORE: dict[str, dict[str, Any]] = {
     "silu": {"act_fn": "silu", "positions": "learned", "n_layers": 3},
     "relu, no LayerNorm": {"act_fn": "relu", "normalization_type": None, "positions": "limit", "log_scaling": "local"},
     "tied to all": {"tied": True, "d_vocab_out": 5},
+    "norm after attention": {"norm_after_attention": True},
     "predicted": {"ids": "predicted", "positions": "rotary"},
     "one wide head": {"n_heads": 1, "d_head": 4, "log_scaling": "all", "positions": {"name": "sinusoidal", "base": 9.0}},
 }  # fmt: skip
@@ -112,6 +113,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "one width": {"d_mlp": 7, "act_fn": "relu", "eps": 1e-3},
     "tied": {"tied": True},
     "tied to all": {"tied": True, "d_vocab_out": 6},
+    "norm after attention": {"norm_after_attention": True},
     "defaults": {"d_vocab_out": 0, "d_head": 0, "d_mlp": 0},
     **{f"ssm {name}": {"architecture": "ssm", "n_heads": 0, **options} for name, options in SSMS.items()},
     "ssm sizes": {"architecture": "ssm", "n_heads": 0, "d_model": 80, "d_state": 5, "d_inner": 7},

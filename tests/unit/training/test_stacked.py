@@ -141,6 +141,7 @@ def test_children_continue_from_the_weights_and_moments_of_their_parents(tmp_pat
         {"task": "nr_first", "model": {"positions": "rotary", "ids": "random_subset", "attn_only": True}},
         {"task": "text", "model": {"tied": True, "act_fn": "relu"}},
         {"model": {"attention": "linear", "normalization_type": None}},
+        {"model": {"norm_after_attention": True}},
         {"model": {"architecture": "ssm", "n_layers": 2, "gates": "nonnegative"}},
         {"model": {"architecture": "ssm", "gates": "signed", "d_conv": 1, "normalization_type": None}},
         {"task": "nr_first", "model": {"architecture": "ssm", "time_invariant": True}},

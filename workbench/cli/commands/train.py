@@ -216,6 +216,7 @@ def train(
     - training.lengths_per_batch=4 divides each batch into 4 groups, and each group draws its own length
     - training.average_weights=0.99 stores and measures an exponential moving average of the weights
     - training.strings=1000 trains on a fixed set of 1000 sequences instead of new ones in each batch
+    - model.norm_after_attention=true adds a LayerNorm to what attention writes
     - model.tied=true ties the unembedding to the embedding, for tasks whose answers are tokens (text)
     - training.checkpoints.log=20, training.checkpoints.linear=10
     """

@@ -250,7 +250,14 @@ class WithHeads:
             layer: 0 = none, ``n_layers`` = all.
             mlp_input: whether that layer's ``b_O`` counts, too.
             include_mlp_biases: whether those of MLPs count.
+
+        Raises:
+            LensUseError: for a model with a norm after attention, which rescales ``b_O`` at each token.
         """
+        if getattr(self.cfg, "norm_after_attention", False):
+            raise LensUseError(
+                "a norm after attention rescales b_O at each token, so biases have no sum; read hook_attn_out instead"
+            )
         attention = self.b_O[: layer + mlp_input]
         total = attention.sum(0) if len(attention) else torch.zeros(self.cfg.d_model).to(self.b_O)
         if include_mlp_biases and not self.cfg.attn_only and layer:

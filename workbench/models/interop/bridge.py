@@ -31,6 +31,8 @@ def to_bridge(model: nn.Module) -> Any:
     if not isinstance(model, HookedTransformer):
         name = getattr(getattr(model, "cfg", None), "title", type(model).__name__)
         raise UpstreamError(f"a bridge takes a transformer of LengthLens, not {name}")
+    if model.cfg.norm_after_attention:
+        raise UpstreamError("a bridge has no norm after attention; use the model of run.load(), which has all hooks")
     if find_spec("transformer_lens.factories.architecture_adapter_factory") is None:
         raise UpstreamError(HOW)
     from transformer_lens.config import TransformerBridgeConfig

@@ -113,6 +113,10 @@ def upstream_fields(cfg: ModelConfig) -> dict[str, Any]:
         lacking.append(f"log_scaling {cfg.log_scaling}")
     if cfg.attention != "softmax":
         lacking.append(f"{cfg.attention} attention")
+    if cfg.norm_after_attention:
+        lacking.append(
+            "norm after attention alone (its use_normalization_before_and_after adds one after the MLP, too)"
+        )
     if isinstance(cfg.d_mlp, tuple) and len(set(cfg.d_mlp)) > 1:
         lacking.append("MLPs of different widths")
     if lacking:

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from workbench.models.transformer.scores import ScoreInputs
 
 
+LATER = ("norm_after_attention", "tied")
+"""Settings that were added later, and are False in runs that do not state them."""
+
+
 class ModelConfig(Architecture):
     """The settings of a transformer; see :class:`Architecture` for the fields that all architectures share.
 
@@ -29,6 +33,9 @@ class ModelConfig(Architecture):
             weights phi(q) . phi(k) with phi(x) = elu(x) + 1.
         act_fn: activation of the MLP ("gelu" is the exact one, "gelu_new" its approximation by tanh).
         attn_only: no MLPs.
+        norm_after_attention: a LayerNorm ``ln1_post`` of what attention writes, after ``W_O`` and ``b_O`` and before it
+            is added to the residual stream. It normalizes the sum over heads. ``hook_attn_out`` is its output, as in
+            TransformerLens. The norm before attention (``normalization_type``) stays.
         tied: ``W_U`` is the transpose of ``W_E``, of all tokens or, if there are fewer outputs, of those after BOS.
     """
 
@@ -43,6 +50,7 @@ class ModelConfig(Architecture):
     d_mlp: Width | tuple[Width, ...] = 0
     act_fn: Literal["gelu", "gelu_new", "relu", "silu"] = "gelu"
     attn_only: bool = False
+    norm_after_attention: bool = False
     tied: bool = False
 
     # Stated for type checkers: fields are given by name or as plain dicts, and validated into their classes.
@@ -86,10 +94,10 @@ class ModelConfig(Architecture):
         return self
 
     @model_serializer(mode="wrap")
-    def _tied_where_it_is(self, dump: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-        """The config without ``tied`` if it is False, so that the ids of older runs stay the same."""
-        found: dict[str, Any] = dump(self)
-        return found if self.tied else {name: value for name, value in found.items() if name != "tied"}
+    def _later_fields_if_set(self, dump: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        """The config without those of :data:`LATER` that are False, so that the ids of older runs stay the same."""
+        fields: dict[str, Any] = dump(self)
+        return {name: value for name, value in fields.items() if value or name not in LATER}
 
     @property
     def tied_rows(self) -> slice:

@@ -65,7 +65,10 @@ class MLP(nn.Module):
 
 
 class Block(nn.Module):
-    """Pre-norm attention, then pre-norm MLP, each added to the residual stream."""
+    """Pre-norm attention, then pre-norm MLP, each added to the residual stream.
+
+    With ``norm_after_attention``, ``ln1_post`` normalizes what attention writes. ``hook_attn_out`` is then its output.
+    """
 
     def __init__(self, cfg: ModelConfig, layer: int) -> None:
         super().__init__()
@@ -73,6 +76,7 @@ class Block(nn.Module):
         self.ln1 = norm()
         self.attn = Attention(cfg)
         self.hook_resid_pre, self.hook_attn_out, self.hook_resid_post = (HookPoint() for _ in range(3))
+        self.ln1_post = LayerNorm(cfg) if cfg.norm_after_attention else None
         self.attn_only = cfg.attn_only
         if not cfg.attn_only:
             self.ln2 = norm()
@@ -96,6 +100,7 @@ class Block(nn.Module):
         """
         x = self.hook_resid_pre(x)
         mixed = self.attn(self.attn.project(self.ln1(x)) if projected is None else projected, at, only)
+        mixed = mixed if self.ln1_post is None else self.ln1_post(mixed)
         x = (x if only is None else only.pick(x)) + self.hook_attn_out(mixed)
         if not self.attn_only:
             x = self.hook_resid_mid(x)

@@ -110,7 +110,11 @@ class _Forward:
             first = torch.arange(self.runs, device=x.device)[:, None] * (self.batch * self.pos)
             x, z = (F.embedding(query_index + first, values.flatten(0, 1)) for values in (x, z))
         weights = self.weights
-        x = x + torch.baddbmm(weights[f"{at}attn.b_O"][:, None], z, weights[f"{at}attn.W_O"].flatten(1, 2))
+        mixed = torch.baddbmm(weights[f"{at}attn.b_O"][:, None], z, weights[f"{at}attn.W_O"].flatten(1, 2))
+        if cfg.norm_after_attention:
+            gain, shift = weights[f"{at}ln1_post.w"][:, None], weights[f"{at}ln1_post.b"][:, None]
+            mixed = F.layer_norm(mixed, mixed.shape[-1:], eps=cfg.eps) * gain + shift
+        x = x + mixed
         if cfg.attn_only:
             return x
         hidden = self.after_norm(f"{at}ln2", x, weights[f"{at}mlp.W_in"], weights[f"{at}mlp.b_in"])

@@ -45,7 +45,7 @@ def coverage(cfg: ModelConfig) -> NotCovered | None:
         why = "they are about softmax attention, not linear"
     elif not cfg.positions.limit:
         why = f"they are about periodic and local positions ({limit_positions()}), not {cfg.positions.name}"
-    elif cfg.normalization_type is not None:
+    elif cfg.normalization_type is not None or cfg.norm_after_attention:
         why = "they are about models without LayerNorm"
     elif cfg.attention == "softmax" and cfg.log_scaling not in covered:
         scaled = "scores" if cfg.n_layers == 1 else "the local term"

@@ -29,18 +29,23 @@ def advantage(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     return torch.tensor(found, dtype=torch.float64)
 
 
+@pytest.mark.parametrize("after", [False, True], ids=["", "norm after attention"])
 @pytest.mark.parametrize("normalized", ["LN", None])
 @pytest.mark.parametrize("positions", EXAMPLES, ids=said)
-def test_all_parts_together_are_the_logits(positions: object, normalized: str | None) -> None:
+def test_all_parts_together_are_the_logits(positions: object, normalized: str | None, after: bool) -> None:
     """Embedding, heads (set and rest), biases: nothing of an attention-only model's answer is left out or counted twice."""
     cfg = ModelConfig(
         d_vocab=RETRIEVAL.d_vocab, d_vocab_out=RETRIEVAL.d_vocab_out, n_layers=2, d_model=12, n_heads=3, n_ctx=32,
-        attn_only=True, positions=positions, normalization_type=normalized,
+        attn_only=True, positions=positions, normalization_type=normalized, norm_after_attention=after,
     )  # fmt: skip
     model = HookedTransformer(cfg, seed=1).eval()
     with torch.no_grad():
         for block in model.blocks:
             block.attn.W_V.mul_(20)
+            block.attn.b_O.normal_(generator=torch.Generator().manual_seed(1))
+            if after:
+                block.ln1_post.w.normal_(generator=torch.Generator().manual_seed(2))
+                block.ln1_post.b.normal_(generator=torch.Generator().manual_seed(3))
         model.ln_final.w.normal_(generator=torch.Generator().manual_seed(0)) if normalized else None
         batch = RETRIEVAL.sample(6, 20, torch.Generator().manual_seed(0), "matched")
         logits, cache = model.run_with_cache(batch.tokens)
@@ -50,9 +55,17 @@ def test_all_parts_together_are_the_logits(positions: object, normalized: str | 
     for layer, inputs in enumerate(cached_inputs(cfg, cache)):
         scores = scores_at(inputs, [20])
         parts = split(inputs, scores, in_tie_set(scores)[:, :, 0], cache[f"blocks.{layer}.attn.hook_v"])
+        whole = parts.inside + parts.outside
         for z in (parts.inside, parts.outside):
-            total += torch.from_numpy(answer_logits(model, layer, z, scale, targets)).sum(-1)
-    stream = cache["blocks.0.hook_resid_pre"][:, -1] + sum(block.attn.b_O for block in model.blocks)
+            total += torch.from_numpy(answer_logits(model, layer, z, scale, targets, whole)).sum(-1)
+    constants = [block.attn.b_O for block in model.blocks]
+    if after:  # the bias is a part of what is normalized, and each part is divided by the same scale
+        scales = [cache[f"blocks.{layer}.ln1_post.hook_scale"][:, -1] for layer in range(cfg.n_layers)]
+        constants = [
+            (block.attn.b_O - block.attn.b_O.mean()) / scale_after * block.ln1_post.w + block.ln1_post.b
+            for block, scale_after in zip(model.blocks, scales, strict=True)
+        ]
+    stream = cache["blocks.0.hook_resid_pre"][:, -1] + sum(constants)
     if normalized:
         stream = (stream - stream.mean(-1, keepdim=True)) / cache["ln_final.hook_scale"][:, -1] * model.ln_final.w
         stream = stream + model.ln_final.b
