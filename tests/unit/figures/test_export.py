@@ -67,6 +67,7 @@ def test_values_are_at_their_pixels() -> None:
     figure.add_scatter(x=[0, 5, None, 10], y=[0, 1, 1, 0.5], mode="lines", line={"color": "#FF0000", "width": 3})
     figure.add_shape(type="line", x0=5, x1=5, y0=0, y1=1, yref="paper", line={"color": "#00FF00", "width": 1})
     figure.add_bar(x=[5], y=[0.5], width=2, marker={"color": "#0000FF"})
+    figure.add_bar(x=[5], y=[0.25], base=[0.5], width=2, marker={"color": "#00FFFF"})
     picture = laid_out(figure.to_dict(), 600, 300)
     marks = picture.marks
     lines = [mark for mark in marks if isinstance(mark, Line) and mark.colour == Colour(255, 0, 0)]
@@ -76,6 +77,8 @@ def test_values_are_at_their_pixels() -> None:
     (bar,) = (mark for mark in marks if isinstance(mark, Area) and mark.fill == Colour(0, 0, 255))
     assert {x for x, _ in bar.points} == {260, 340}
     assert {y for _, y in bar.points} == {200, 100}
+    (upper,) = (mark for mark in marks if isinstance(mark, Area) and mark.fill == Colour(0, 255, 255))
+    assert {y for _, y in upper.points} == {100, 50}, "a bar stands on its base"
     assert {"0", "2", "10"} <= {mark.text for mark in marks if isinstance(mark, Text)}
 
 

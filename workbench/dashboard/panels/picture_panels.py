@@ -67,10 +67,10 @@ PICTURES: tuple[Panel, ...] = (
         figure="failure_anatomy",
         measurement="behaviour",
         quantities=("accuracy", "shortcut_agreement"),
-        about="Bars: share of right answers (blue) and wrong answers (grey) from N on, matched left and challenge "
-        f"right, with {LEVEL_TEXT} intervals. Markers: share of sequences on which the model and a shortcut are both "
-        "right or both wrong; a filled marker means that the model is shown to follow it. One answer can agree with "
-        "several shortcuts.",
+        about="Bars: shares of right and wrong answers from N on, matched left and challenge right. Markers: share of "
+        "sequences on which the model and a shortcut are both right or both wrong, with "
+        f"{LEVEL_TEXT} intervals. A filled marker means that the model is shown to follow the shortcut; coloured wrong "
+        "answers are then wrong where the shortcut is wrong.",
     ),
     Panel(
         id="intervention-matrix",
@@ -122,7 +122,8 @@ PICTURE_ROWS: dict[str, tuple[str, str, str]] = {
         "Failure",
         "How does it fail, and what recovers accuracy?",
         "Left: a bar is the share of right answers. A marker is the share of sequences on which the model and a "
-        "shortcut are both right or both wrong. Right: a good intervention costs little at N and recovers much past N.",
+        "shortcut are both right or both wrong. Between the two, wrong answers have the colour of a followed shortcut. "
+        "Right: a good intervention costs little at N and recovers much past N.",
     ),
     "pictures-inside": (
         "Inside",

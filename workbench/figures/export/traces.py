@@ -133,14 +133,15 @@ def _bars(trace: Mapping[str, Any], x: Axis, y: Axis, usual: Colour) -> Iterator
     count = max(len(xs), len(ys))
     marker = trace.get("marker") or {}
     colours = as_many(marker.get("color") if marker.get("color") is not None else usual.hex, count)
-    for a, b, colour, width in zip(xs, ys, colours, as_many(trace.get("width") or 0.8, count), strict=False):
+    widths, bases = as_many(trace.get("width") or 0.8, count), as_many(trace.get("base") or 0, count)
+    for a, b, colour, width, base in zip(xs, ys, colours, widths, bases, strict=False):
         value, place, along, across = (a, b, x, y) if flat else (b, a, y, x)
         if not math.isfinite(along.number(value)):
             continue
         centre = across.number(place)
         share = (across.end - across.start) / (across.range[1] - across.range[0])
         ends = [across.start + (centre + sign * float(width) / 2 - across.range[0]) * share for sign in (-1, 1)]
-        near, far = along.at(0), along.at(value)
+        near, far = (along.at(0), along.at(value)) if not base else (along.at(base), along.at(base + value))
         box = corners(near, ends[0], far, ends[1]) if flat else corners(ends[0], near, ends[1], far)
         yield Area(box, Colour.of(colour))
     for side, axis in (("error_y", y), ("error_x", x)):

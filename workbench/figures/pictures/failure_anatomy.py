@@ -23,7 +23,7 @@ from workbench.figures.rows.select_rows import (
     stack,
     tidy,
 )
-from workbench.figures.style.design_tokens import TOKENS, rgba
+from workbench.figures.style.design_tokens import CONFIGURATIONS, TOKENS, rgba
 from workbench.figures.style.marks import (
     Cursor,
     Label,
@@ -53,7 +53,13 @@ SHORT: Mapping[str, tuple[str, str, str]] = {
 }
 """Shortcut -> its marker, the same marker as a character, and its name in a few words."""
 OTHER = ("pentagon", "\u2b1f")
-_ROOM = 132
+PART_COLOURS: Mapping[str, int] = {
+    "first_window": 1, "last_window": 0, "last_token": 2, "position_only": 5, "counts": 6, "bigram": 3,
+}  # fmt: skip
+"""Shortcut -> the place of its colour among those of configurations; other shortcuts have the last one."""
+RIGHT, OTHER_WRONG = "blue: right", "grey: wrong, other"
+"""Entries of the legend for the bars of right answers, and of wrong ones that no followed shortcut explains."""
+_ROOM = 168
 _BESIDE, _WIDTH = 0.1, 0.17
 """How far a bar stands from its length, and how wide it is, in powers of two of the length."""
 Row = Mapping[str, Any]
@@ -103,11 +109,13 @@ def failure_anatomy(
     look: Look = LIGHT,
     cursor: Cursor | None = None,
 ) -> Drawing:
-    """Shares of right (lower, blue) and wrong answers (upper, grey) from N on, and the agreement with each shortcut.
+    """Shares of right and wrong answers from N on, and which shortcut explains the wrong ones.
 
     At each length the left bar is the matched test set and the right bar the challenge test set. A marker is the share
     of sequences on which the model is right exactly where a shortcut is right. It is filled if this share is shown to
-    be at least 0.95. The markers do not divide the bar, because one answer can agree with several shortcuts.
+    be at least 0.95: the model follows the shortcut. Its wrong answers are then split. At least the part from
+    the right answers up to the marker is wrong where the followed shortcut is wrong too. If the model follows several
+    shortcuts, the bar has the colour of the one with the largest share.
 
     Raises:
         NotMeasured: without accuracies at that step.
@@ -119,7 +127,7 @@ def failure_anatomy(
     kind = str(agreement["mode"][0]) if len(agreement) else ALL
     drawing = _empty(frame, right, agreement, kind, trained, step, look)
     for law in TEST_SETS:
-        _add_bars(drawing, right.where(law=law).sort("length"), law, look)
+        _add_bars(drawing, right.where(law=law).sort("length"), agreement, law, look)
     if len(agreement):
         add_across(drawing, FOLLOWED, {"color": TOKENS[look.theme]["line2"], "width": 1, "dash": DASH}, "followed")
     hatched = (
@@ -128,8 +136,12 @@ def failure_anatomy(
     drawing.layout.meta |= {"slice": drawing.layout.meta["slice"] + hatched}
     t = TOKENS[look.theme]
     labels: list[Label] = [(f"followed: from {FOLLOWED:g}", FOLLOWED, t["ink3"], False)] if len(agreement) else []
+    labels += [(RIGHT, 0.0, t["ink2"], False), (OTHER_WRONG, 1.0, t["ink2"], False)]
+    parts = {str(row["target"]) for row in wrong_parts(right, agreement) if row is not None}
     for (shortcut,), part in sorted(agreement.group("target"), key=lambda group: str(group[0])):
         labels.append(_add_shortcut(drawing, str(shortcut), part, look))
+        if shortcut in parts:
+            labels.append((f"wrong as {short_name(str(shortcut))}", 0.5, part_colour(str(shortcut), look), True))
     add_end_labels(drawing, labels, drawing.layout.yaxis.range, look.size)
     add_training(drawing, trained, look, label=False)
     add_cursor(drawing, cursor, "length", look.theme)
@@ -151,7 +163,6 @@ def _empty(frame: Frame, right: Frame, agreement: Frame, kind: str, trained: flo
             "slice": join_with_dots(
                 sample_size(smallest_n(right)),
                 "all sequences" if kind == ALL else f"only {kind}",
-                "blue: right answers",
                 "pairs: matched, challenge",
                 compared,
             ),
@@ -173,11 +184,34 @@ def _places(rows: Frame) -> np.ndarray:
     return np.array([u_length(float(length)) + aside[str(law)] for length, law in pairs])
 
 
-def _add_bars(drawing: Drawing, rows: Frame, law: str, look: Look) -> None:
-    """A bar of right answers, and a bar of wrong answers on top of it."""
+def wrong_parts(right: Frame, agreement: Frame) -> list[Row | None]:
+    """Return, for each row of right answers, the agreement that splits its wrong answers; None if there is none.
+
+    It is the largest agreement with a followed shortcut there that exceeds the right answers and is of as many
+    sequences. Let ``a`` be the agreement and ``r`` the share of right answers. The model is right where the shortcut is
+    right on at most ``r`` of the sequences, so both are wrong on at least ``a - r``.
+    """
+    found: list[Row | None] = []
+    rows = [row for row in agreement.rows() if not missing(row["low"]) and row["low"] >= FOLLOWED]
+    for one in right.rows():
+        place = ("law", "length", "n")
+        here = [row for row in rows if all(row[name] == one[name] for name in place) and row["value"] > one["value"]]
+        found.append(max(here, key=lambda row: (row["value"], str(row["target"])), default=None))
+    return found
+
+
+def part_colour(shortcut: str, look: Look) -> str:
+    """Return the colour of wrong answers that a followed shortcut explains."""
+    return CONFIGURATIONS[look.theme][PART_COLOURS.get(shortcut, -1)]
+
+
+def _add_bars(drawing: Drawing, rows: Frame, agreement: Frame, law: str, look: Look) -> None:
+    """A bar of right answers, above it the wrong ones that a followed shortcut explains, and above them the others."""
     if not len(rows):
         return
     t, x, share = TOKENS[look.theme], _places(rows), rows["value"].astype(float)
+    parts = wrong_parts(rows, agreement)
+    explained = np.array([one if part is None else part["value"] for one, part in zip(share, parts, strict=True)])
     low, high = limits_of(rows)
     texts = [f"{law} test set<br>{hover(row)}<br>wrong <b>{1 - row['value']:.3f}</b>" for row in rows.rows()]
     shared: dict[str, Any] = {"x": x, "width": _WIDTH, "hovertext": texts, "hoverinfo": "text"}
@@ -192,7 +226,25 @@ def _add_bars(drawing: Drawing, rows: Frame, law: str, look: Look) -> None:
         name=f"right, {law}",
         **shared,
     )  # fmt: skip
-    drawing.add_bar(y=1 - share, base=share, marker={"color": t["ribbon_unfitted"]}, name=f"wrong, {law}", **shared)
+    for shortcut in sorted({str(part["target"]) for part in parts if part is not None}):
+        own = np.array([part is not None and part["target"] == shortcut for part in parts])
+        name, at_least = short_name(shortcut), (explained - share)[own]
+        drawing.add_bar(
+            x=x[own],
+            y=at_least,
+            base=share[own],
+            width=_WIDTH,
+            marker={"color": part_colour(shortcut, look)},
+            hovertext=[
+                f"{text}<br>at least <b>{part:.3f}</b> where {name} is wrong too"
+                for text, part in zip(np.array(texts)[own], at_least, strict=True)
+            ],
+            hoverinfo="text",
+            name=f"wrong as {name}, {law}",
+        )
+    drawing.add_bar(
+        y=1 - explained, base=explained, marker={"color": t["ribbon_unfitted"]}, name=f"wrong, {law}", **shared
+    )
 
 
 def limits_of(rows: Frame) -> tuple[np.ndarray, np.ndarray]:

@@ -17,10 +17,12 @@ from workbench.core.names import TEST_SETS
 from workbench.core.verdicts import NOT_FITTED, UNDECIDED
 from workbench.figures.errors import NotMeasured
 from workbench.figures.pictures.code_fan import angle_of, other_length, radius_of
+from workbench.figures.pictures.failure_anatomy import wrong_parts
 from workbench.figures.pictures.training_events import training_events
 from workbench.figures.rows.frame import Frame
 from workbench.figures.rows.verdict_states import STATES, state_rows
 from workbench.figures.style.template import cell_edges, u_length, u_step
+from workbench.measure.behaviour.followed_shortcuts import agreements
 
 ALL_RUNS = sorted(str(file.parent.relative_to(GALLERY)) for file in GALLERY.rglob("run.json"))
 MADE_BY = {
@@ -270,8 +272,17 @@ def test_bars_and_markers_of_the_anatomy_are_its_rows(run: str) -> None:
         (right,), (wrong,) = traces(figure, f"right, {law}"), traces(figure, f"wrong, {law}")
         shares, rest, base = (np.asarray(values, dtype=float) for values in (right.y, wrong.y, wrong.base))
         np.testing.assert_allclose(shares, accuracy.astype(float))
-        np.testing.assert_allclose(base, shares)
         np.testing.assert_allclose(base + rest, 1.0)
+        explained = dict(zip(right.x.tolist(), (base - shares).tolist(), strict=True))
+        for trace in [one for one in figure.data if one.name.startswith("wrong as") and one.name.endswith(law)]:
+            for x, y, from_ in zip(trace.x, trace.y, trace.base, strict=True):
+                length = rows["length"][np.isclose(np.log2(rows["length"]), x, atol=0.15)].iloc[0]
+                here = rows[(rows["length"] == length) & (rows["law"] == law)].set_index("series")["value"]
+                name = trace.name.removeprefix("wrong as ")
+                assert y == here[name] - here[f"right, {law}"]
+                assert from_ == here[f"right, {law}"]
+                assert explained.pop(x) == pytest.approx(y)
+        assert all(part == pytest.approx(0.0) for part in explained.values()), "no other wrong answer has a colour"
     agreements = rows[rows["quantity"] == "shortcut_agreement"]
     markers = [trace for trace in figure.data if trace.type == "scatter" and trace.mode == "markers"]
     expected = sorted((row["value"], row["low"] >= 0.95) for row in agreements.to_dict("records"))
@@ -281,6 +292,34 @@ def test_bars_and_markers_of_the_anatomy_are_its_rows(run: str) -> None:
         for y, symbol in zip(trace.y, trace.marker.symbol, strict=True)
     ]
     assert sorted(shown) == expected
+
+
+def test_every_colour_of_the_anatomy_has_a_legend_entry_with_a_name() -> None:
+    figure, _ = drawn("failure_anatomy", "parity_nope")
+    bars = {trace.name.rpartition(",")[0]: trace.marker.color for trace in figure.data if trace.type == "bar"}
+    entries = {str(note.text): note.font.color for note in figure.layout.annotations}
+    assert set(bars) == {"right", "wrong", "wrong as constant answer"}
+    assert {"blue: right", "grey: wrong, other"} <= set(entries)
+    assert entries["wrong as constant answer"] == bars["wrong as constant answer"]
+    assert len(set(bars.values())) == 3
+
+
+def test_the_coloured_part_is_never_more_than_the_wrong_answers_shared_with_the_shortcut() -> None:
+    rng = np.random.default_rng(5)
+    hit = rng.random(400) < 0.5
+    right = hit ^ (rng.random(400) < 0.01)
+    (agreement,) = agreements({"first_window": hit.astype(float)}, right)
+    assert agreement.followed
+    shared = {"law": "challenge", "length": 64, "n": 400}
+    low, high = agreement.limits
+    columns = {"value": agreement.share, "low": low, "high": high, "target": "first_window"}
+    rows, none = Frame.from_rows([shared | columns]), Frame.from_rows([shared | columns | {"n": 399}])
+    mine = Frame.from_rows([shared | {"value": float(right.mean())}])
+    (part,) = wrong_parts(mine, rows)
+    assert part is not None
+    both_wrong = float((~hit & ~right).mean())
+    assert 0 < part["value"] - right.mean() <= both_wrong + 1e-12
+    assert wrong_parts(mine, none) == [None], "of other sequences, it says nothing on these"
 
 
 def test_the_anatomy_is_of_the_hard_inputs_that_fail() -> None:
