@@ -139,10 +139,10 @@ def figure_over_length(curves, title):
     figure = go.Figure()
     for name, values in curves.items():
         figure.add_scatter(x=list(values), y=list(values.values()), name=name, mode="lines+markers")
-    figure.add_vline(x=N, line_dash="dot")
-    figure.update_xaxes(title="length (dotted: N)", type="log")
+    figure.add_vline(x=N, line_dash="dot", line_width=1, opacity=1)
+    figure.update_xaxes(title="length (dotted: N)", type="log", tickvals=lengths)
     figure.update_yaxes(title=title)
-    return figure.update_layout(template="simple_white", width=700, height=360)
+    return figure.update_layout(template="simple_white", height=360)
 
 
 accuracy = {
@@ -379,8 +379,8 @@ pd.concat(tables).loc[lambda table: table.index.get_level_values("mode") != "rec
 # %% [markdown]
 # The rows `summary` show the balanced accuracy for the answer, and the rows `position` show the share of variance of
 # the position that the probe explains. So the residual stream contains both the answer and the position. A negative
-# share means that the probe is worse than the mean. An empty cell means that LengthLens could not measure the value,
-# and its row gives the reason.
+# share means that the probe is worse than the mean. `NaN` means that LengthLens could not measure the value, and its
+# row gives the reason.
 #
 # ## Exercise 4: is attention diluting?
 #

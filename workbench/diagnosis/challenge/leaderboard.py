@@ -96,18 +96,19 @@ the cause, the location, and an intervention that recovers accuracy. The page
 ## Take part
 
 ```
-lengthlens challenge make --seed {truth.seed} --out my_challenge     # also writes my_challenge-truth.json
+lengthlens challenge make --seed {truth.seed} --out my_challenge
 lengthlens challenge score answers.jsonl --challenge my_challenge
 ```
 
-The first command takes about five seconds of CPU time per model. In Python, open the models like this:
+The first command takes about five seconds of CPU time per model. It also writes the true causes to
+`my_challenge-truth.json`. In Python, open the models like this:
 
 ```python
 from lengthlens.challenge import open_challenge
 
 for entry in open_challenge("my_challenge").models:
     model, task = entry.load(), entry.task  # a HookedTransformer and its task
-    batch = entry.draw(entry.length, 512)  # 512 sequences of length n with their correct answers
+    batch = entry.draw(entry.length, 512)  # sequences of length n, with answers
     accuracy = task.correct(model(batch.tokens), batch)[:, -1].double().mean()
 ```
 
