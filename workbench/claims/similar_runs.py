@@ -29,4 +29,4 @@ def is_similar(
     model = StoredModel(cell.model)
     if model.kind != architecture:
         return False
-    return model.is_state_space or (model.positions, model.ids) == (component_name(positions), ids)
+    return model.family is not None or (model.positions, model.ids) == (component_name(positions), ids)

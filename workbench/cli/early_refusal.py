@@ -12,7 +12,8 @@ from workbench.cli.options import ONLY, TRAIN_OPTIONS, length_range
 from workbench.cli.train_request import TrainRequest
 from workbench.core.declared_fields import declared_fields, plain_fields
 from workbench.core.errors import quoted_value
-from workbench.core.names import CURRICULA, GATES, RUN_PARTS
+from workbench.core.names import CELLS, CURRICULA, GATES, RUN_PARTS
+from workbench.core.stored_model import WITHOUT_ATTENTION
 from workbench.core.suggest import nearest
 from workbench.models.positions.registry import ENCODINGS, ID_SAMPLERS
 from workbench.tasks.errors import TaskError
@@ -25,8 +26,10 @@ _CONFIGS = {
     "training": ("workbench.training.config", "TrainingConfig"),
     "seeds": ("workbench.training.config", "Seeds"),
     "architecture": ("workbench.models.base.architecture", "Architecture"),
+    "without_attention": ("workbench.models.base.without_attention", "WithoutAttention"),
     "transformer": ("workbench.models.transformer.config", "ModelConfig"),
     "ssm": ("workbench.models.ssm.config", "SSMConfig"),
+    "rnn": ("workbench.models.rnn.config", "RNNConfig"),
 }
 """Where the settings of each part of a run are declared."""
 
@@ -43,7 +46,7 @@ def refuse_early(request: TrainRequest) -> None:
         ENCODINGS.refuse_unknown(given["positions"])
     if isinstance(given.get("ids"), str):
         ID_SAMPLERS.refuse_unknown(given["ids"])
-    for name, known in (("architecture", ONLY), ("curriculum", CURRICULA), ("gates", GATES)):
+    for name, known in (("architecture", ONLY), ("curriculum", CURRICULA), ("gates", GATES), ("cell", CELLS)):
         if isinstance(given.get(name), str) and given[name] not in known:
             error = UsageError if name == "architecture" else TrainingError
             raise error(f"unknown {name} {quoted_value(given[name])}; {nearest(given[name], known)}")
@@ -98,7 +101,11 @@ def _plain(part: str, architecture: str) -> type[Any]:
     """The plain settings of a part of a run; a sweep asks for them ten thousand times."""
     if part != "model":
         return plain_fields(*_CONFIGS[part])
-    return plain_fields(*_CONFIGS[architecture], known=plain_fields(*_CONFIGS["architecture"]))
+    fields: type[Any] | None = None
+    for kind in ("architecture", *(["without_attention"] if architecture in WITHOUT_ATTENTION else []), architecture):
+        fields = plain_fields(*_CONFIGS[kind], known=fields)
+    assert fields is not None
+    return fields
 
 
 @cache
@@ -107,4 +114,4 @@ def settings_of_part(part: str) -> Sequence[str]:
     if part != "model":
         return declared_fields(*_CONFIGS[part])
     names = [name for kind in ("architecture", *ONLY) for name in declared_fields(*_CONFIGS[kind])]
-    return [name for name in dict.fromkeys(["architecture", *names]) if name != "no_heads"]  # by its alias, n_heads
+    return list(dict.fromkeys(["architecture", *names]))

@@ -14,7 +14,7 @@ from workbench.cli.errors import UsageError
 from workbench.cli.plain_data import DEPTH, refuse_strange
 from workbench.core.errors import quoted_value
 from workbench.core.limits import COUNT, LONGEST
-from workbench.core.stored_model import component_name
+from workbench.core.stored_model import TRANSFORMER, WITHOUT_ATTENTION, component_name
 from workbench.core.suggest import nearest
 from workbench.jobs.choose import executor_help
 from workbench.jobs.share import WHOLE, Share
@@ -47,6 +47,7 @@ class TrainOption(NamedTuple):
 TRAIN_OPTIONS: Mapping[str, TrainOption] = {
     "architecture": TrainOption("transformer", ("model.architecture",)),
     "gates": TrainOption("nonnegative", ("model.gates",), only="ssm"),
+    "cell": TrainOption("gru", ("model.cell",), only="rnn"),
     "positions": TrainOption("none", ("model.positions",), only="transformer"),
     "ids": TrainOption("arange", ("model.ids",), only="transformer"),
     "curriculum": TrainOption("uniform", ("training.curriculum.law",)),
@@ -143,7 +144,7 @@ def trusting(task: Task) -> str:
 
 ONLY: Mapping[str, tuple[str, ...]] = {
     kind: tuple(name for name, option in TRAIN_OPTIONS.items() if option.only == kind)
-    for kind in ("transformer", "ssm")
+    for kind in (TRANSFORMER, *WITHOUT_ATTENTION)
 }
 """Options that one architecture alone has."""
 

@@ -34,7 +34,8 @@ def prediction_for_run(folder: Path, convention: Any) -> Prediction:
 
     run = Run.open(folder)
     model = StoredModel(run.config["model"])
-    about = model.kind if model.is_state_space else Positions(model.positions, model.ids, model.position_settings)
+    of_transformer = Positions(model.positions, model.ids, model.position_settings)
+    about = of_transformer if model.family is None else model.kind
     found = predict(task_of(run.config["task"]), about, convention)
     note = gate_horizon_note(model.part, run.config["training"])
     return replace(found, notes=(*found.notes, note)) if note is not None else found

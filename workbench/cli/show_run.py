@@ -74,8 +74,8 @@ def head(console: Console, run: Run) -> None:
     console.print(f"[bold]{escape(run.name)}[/]  {escape(question)}", highlight=False)
     stored, heads = StoredModel(model), model.get("n_heads")
     machine = f"{heads} head{'s' * (heads != 1)}"
-    if stored.is_state_space:
-        machine = f"state-space model, {stored.gates} gates"
+    if stored.family is not None:
+        machine = f"{stored.family.title}, {stored.variant}"
     console.print(
         f"{task_label(task['name'])}{f' ({given})' if given else ''} · {model['n_layers']} layers, {machine}, "
         f"d_model {model.get('d_model', 'unknown')} · positions {stored.positions}, ids {stored.ids} · "

@@ -33,8 +33,15 @@ CURRICULA: Mapping[str, str] = {
 Gates = Literal["nonnegative", "signed"]
 GATES: tuple[Gates, ...] = get_args(Gates)
 """The possible signs of the gates of a state-space model."""
+Cell = Literal["elman", "gru"]
+CELLS: tuple[Cell, ...] = get_args(Cell)
+"""The possible cells of a recurrent network."""
 STATE_SPACE_MODELS = {f"ssm-{gates}": f"state-space model, {gates} gates" for gates in GATES}
 """A model's ``variant`` -> the name of that state-space model in the theory literature."""
+RECURRENT_NETWORKS = {f"rnn-{cell}": f"recurrent network, {cell} cell" for cell in CELLS}
+"""A model's ``variant`` -> the name of that recurrent network."""
+WITHOUT_POSITIONS = {**STATE_SPACE_MODELS, **RECURRENT_NETWORKS}
+"""The models about which theory predicts without a position encoding."""
 
 UNTRAINED_RUNS = ("adopted", "compiled", "pretrained", "answers")
 """Keys in the training of runs whose weights `lengthlens train` did not train."""

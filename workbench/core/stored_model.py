@@ -10,6 +10,28 @@ TRANSFORMER = "transformer"
 STATE_SPACE = "ssm"
 
 
+@dataclass(frozen=True)
+class Family:
+    """An architecture without attention and positions, in words.
+
+    Attributes:
+        title: its name in sentences.
+        short: its name in tables.
+        field: the field of its config that distinguishes its models most.
+    """
+
+    title: str
+    short: str
+    field: str
+
+
+WITHOUT_ATTENTION: Mapping[str, Family] = {
+    STATE_SPACE: Family("state-space model", "SSM", "gates"),
+    "rnn": Family("recurrent network", "RNN", "cell"),
+}
+"""The architectures without attention by name."""
+
+
 def component_name(component: Any) -> Any:
     """Return the name of a component that a config gives by its name, or as an object with ``name`` and settings.
 
@@ -35,7 +57,7 @@ class StoredModel:
 
     @property
     def architecture(self) -> str:
-        """The architecture's name, for example ``transformer`` or ``ssm``."""
+        """The architecture's name, for example ``transformer``, ``ssm`` or ``rnn``."""
         return str(self.part.get("architecture", TRANSFORMER))
 
     @property
@@ -49,8 +71,20 @@ class StoredModel:
 
     @property
     def kind(self) -> str:
-        """The kind of model in theory and claims: its architecture, and ``-`` and its gates if it has gates."""
-        return f"{self.architecture}-{self.gates}" if self.is_state_space else self.architecture
+        """The kind of model in theory and claims: its architecture, and ``-`` and its gates or cell if it has any."""
+        family = self.family
+        return self.architecture if family is None else f"{self.architecture}-{self.part[family.field]}"
+
+    @property
+    def family(self) -> Family | None:
+        """The kind of architecture if it has no attention; None for other models."""
+        return WITHOUT_ATTENTION.get(self.architecture)
+
+    @property
+    def variant(self) -> str:
+        """The gates or the cell of a model without attention in words, ``signed gates``; "" for other models."""
+        family = self.family
+        return "" if family is None else f"{self.part.get(family.field)} {family.field}"
 
     @property
     def positions(self) -> str:

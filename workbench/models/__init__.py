@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from workbench.models.interop.upstream_lens import to_upstream
     from workbench.models.positions.encoding import Encoding
     from workbench.models.positions.registry import ENCODINGS, make_encoding
+    from workbench.models.rnn.config import RNNConfig
+    from workbench.models.rnn.model import HookedRNN
     from workbench.models.ssm.config import SSMConfig
     from workbench.models.ssm.model import HookedSSM
     from workbench.models.testing import check_encoding
@@ -20,9 +22,11 @@ if TYPE_CHECKING:
 __all__ = [
     "ENCODINGS",
     "Encoding",
+    "HookedRNN",
     "HookedSSM",
     "HookedTransformer",
     "ModelConfig",
+    "RNNConfig",
     "SSMConfig",
     "check_encoding",
     "make_encoding",
@@ -35,9 +39,11 @@ __getattr__, __dir__ = face(
     {
         "ENCODINGS": "positions.registry",
         "Encoding": "positions.encoding",
+        "HookedRNN": "rnn.model",
         "HookedSSM": "ssm.model",
         "HookedTransformer": "transformer.model",
         "ModelConfig": "transformer.config",
+        "RNNConfig": "rnn.config",
         "SSMConfig": "ssm.config",
         "check_encoding": "testing",
         "make_encoding": "positions.registry",

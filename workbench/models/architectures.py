@@ -27,6 +27,7 @@ ARCHITECTURES: Registry[type[Architecture]] = Registry(
     {
         ModelConfig.kind: ModelConfig,
         "ssm": "workbench.models.ssm.config:SSMConfig",
+        "rnn": "workbench.models.rnn.config:RNNConfig",
         "pretrained": "workbench.models.interop.hugging_face.adapter:PretrainedConfig",
     },
     group="lengthlens.architectures",

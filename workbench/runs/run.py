@@ -504,6 +504,6 @@ def _no_run(path: str | os.PathLike[str]) -> str:
 def _model_name(model: Mapping[str, Any]) -> str:
     """A model's architecture and positions, as its run states them; None for what a damaged config lacks."""
     stored = StoredModel(model)
-    if stored.is_state_space:
-        return f"{stored.architecture}, {model.get('gates')} gates"
+    if stored.variant:
+        return f"{stored.architecture}, {stored.variant}"
     return f"{stored.architecture}, positions {component_name(model.get('positions'))}"

@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from workbench.core.errors import LensError
+from workbench.core.stored_model import WITHOUT_ATTENTION
 from workbench.storage.seal import json_object
 
 FORMAT = 1
@@ -81,9 +82,11 @@ class ModelPart(Stored):
     d_inner: Width = 0
     d_state: Width = 0
     d_conv: Width = 0
+    d_hidden: Width = 0
     dt_rank: Width = 0
     initializer_range: NotNegative = 0.0
     gates: Name = "none"
+    cell: Name = "none"
     norm_after_attention: bool = False
     tied: bool = False
 
@@ -92,8 +95,9 @@ class ModelPart(Stored):
         heads = self.n_layers * self.n_heads
         if heads > MOST_HEADS:
             raise ValueError(f"it has {heads:,} heads in all layers, at most {MOST_HEADS:,} are shown")
-        if self.architecture == "ssm" and "gates" not in self.model_fields_set:
-            raise ValueError("a state-space model needs the field gates")
+        family = WITHOUT_ATTENTION.get(self.architecture)
+        if family is not None and family.field not in self.model_fields_set:
+            raise ValueError(f"a {family.title} needs the field {family.field}")
         return self
 
 

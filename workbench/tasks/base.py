@@ -49,10 +49,11 @@ def refuse_endless(length: int | float) -> None:
         raise TaskError(f"length {quoted_value(length)} is beyond {LONGEST:,}, the longest length of a sequence")
 
 
-SMALL_SSM: Mapping[tuple[str, str], Mapping[str, Any]] = {
-    ("architecture", "ssm"): {"layers": 1, "d_model": 16, "learning_rate": 5e-3, "lengths": "1-64", "steps": 1000}
+SMALL_RECURRENT: Mapping[tuple[str, str], Mapping[str, Any]] = {
+    ("architecture", "ssm"): {"layers": 1, "d_model": 16, "learning_rate": 5e-3, "lengths": "1-64", "steps": 1000},
+    ("architecture", "rnn"): {"layers": 1, "d_model": 32, "learning_rate": 5e-3, "lengths": "1-64", "steps": 1000},
 }
-"""Options of a small state-space model that learns a small state or a count in about a minute on one core."""
+"""Options of a small model without attention that learns a small state or a count in about a minute on one core."""
 
 
 class Task(BaseModel):
@@ -112,7 +113,7 @@ class Task(BaseModel):
     suggested: ClassVar[Mapping[str, Any]] = {}
     """Options of ``lengthlens train`` that suit this task better than the defaults of the command, e.g. ``steps``."""
     suggested_with: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = {}
-    """Further suggested options for an option with a given value; see :data:`SMALL_SSM`."""
+    """Further suggested options for an option with a given value; see :data:`SMALL_RECURRENT`."""
     formerly: ClassVar[Mapping[str, Any]] = {}
     """Values of parameters that older runs do not name, if these values differ from the defaults.
 

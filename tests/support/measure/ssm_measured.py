@@ -7,6 +7,6 @@ from workbench.cli.run_config import build
 from workbench.cli.train_request import TrainRequest
 
 
-def config(**more):
+def config(settings=(), **more):
     options = {"architecture": "ssm", "layers": 1, "d_model": 8, "lengths": "1-12", "steps": 12, "batch_size": 8}
-    return build(TrainRequest("parity", {**options, **more}, assignments(["training.checkpoints.log=3"])))
+    return build(TrainRequest("parity", {**options, **more}, assignments(["training.checkpoints.log=3", *settings])))

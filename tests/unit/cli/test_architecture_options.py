@@ -14,7 +14,7 @@ from workbench.cli.sweeping.shipped_sweeps import find_sweep
 from workbench.cli.sweeping.sweep_cells import config_of
 from workbench.cli.sweeping.sweep_file import read_sweep
 from workbench.cli.train_request import TrainRequest
-from workbench.models import SSMConfig
+from workbench.models import RNNConfig, SSMConfig
 from workbench.training.errors import TrainingError
 
 
@@ -28,11 +28,22 @@ def test_options_shape_a_state_space_model() -> None:
     assert cfg.time_invariant
 
 
+def test_options_shape_a_recurrent_network() -> None:
+    settings = assignments(["model.nonlinearity=relu", "model.initial_state=ones", "model.residual=false"])
+    cfg = build(TrainRequest("parity", {"architecture": "rnn", "cell": "elman", "d_model": 16}, settings)).model
+    assert isinstance(cfg, RNNConfig)
+    assert (cfg.cell, cfg.nonlinearity, cfg.initial_state, cfg.residual) == ("elman", "relu", "ones", False)
+    assert (cfg.n_layers, cfg.d_model, cfg.d_hidden) == (1, 16, 16)
+
+
 @pytest.mark.parametrize(("options", "sentence"), [
     ({"architecture": "ssm", "positions": "rotary"}, "--positions is an option of architecture transformer, not of ssm"),
     ({"architecture": "ssm", "heads": 2}, "--heads is an option of architecture transformer"),
     ({"gates": "signed"}, "--gates is an option of architecture ssm, not of transformer; leave it out, or add "
                           "--architecture ssm"),
+    ({"cell": "elman"}, "--cell is an option of architecture rnn, not of transformer; leave it out, or add "
+                        "--architecture rnn"),
+    ({"architecture": "rnn", "gates": "signed"}, "--gates is an option of architecture ssm, not of rnn"),
     ({"architecture": "smm"}, "unknown architecture 'smm'; did you mean ssm"),
 ])  # fmt: skip
 def test_what_belongs_to_another_machine_is_told(options: dict[str, Any], sentence: str) -> None:

@@ -14,11 +14,13 @@ import pytest
 from tests.support.places import ROOT
 from workbench.cli import early_refusal
 from workbench.cli.early_refusal import refuse_early, settings_of_part
+from workbench.cli.options import ONLY
 from workbench.cli.train_request import TrainRequest
 from workbench.core.construct import construct
 from workbench.core.declared_fields import plain_fields
 from workbench.core.errors import LensError
-from workbench.core.names import CURRICULA, GATES
+from workbench.core.names import CELLS, CURRICULA, GATES
+from workbench.models.rnn.config import RNNConfig
 from workbench.models.ssm.config import SSMConfig
 from workbench.models.transformer.config import ModelConfig
 from workbench.training import curriculum
@@ -67,8 +69,9 @@ def test_what_is_read_before_torch_is_loaded_is_what_the_configs_say() -> None:
     assert SSMConfig.model_fields["gates"].annotation.__args__ == GATES  # type: ignore[union-attr]
     assert settings_of_part("training") == list(TrainingConfig.model_fields)
     assert settings_of_part("seeds") == list(Seeds.model_fields)
-    both = {*ModelConfig.model_fields, *SSMConfig.model_fields} - {"no_heads"}
-    assert set(settings_of_part("model")) == both | {"architecture"}
+    assert RNNConfig.model_fields["cell"].annotation.__args__ == CELLS  # type: ignore[union-attr]
+    fields = {*ModelConfig.model_fields, *SSMConfig.model_fields, *RNNConfig.model_fields} - {"no_heads"}
+    assert set(settings_of_part("model")) == fields | {"architecture"}
 
 
 @pytest.mark.parametrize(
@@ -111,6 +114,7 @@ WHOLE = {
     "seeds": (Seeds, {}),
     "transformer": (ModelConfig, {**MODEL, "n_heads": 2}),
     "ssm": (SSMConfig, MODEL),
+    "rnn": (RNNConfig, MODEL),
 }
 NO_VALUES = (-1, 0, 0.5, "x", [1], {"a": 1}, True, 1e30, float("inf"), float("nan"), 10**20, "adamw", [0.1, "y"])
 
@@ -126,10 +130,7 @@ def _refused(cls: type, values: dict, part: str) -> str:
 @pytest.mark.parametrize("part", WHOLE)
 def test_a_value_refused_early_is_refused_by_the_config_in_the_same_words(part: str) -> None:
     cls, given = WHOLE[part]
-    bases = ["architecture"] if part in ("transformer", "ssm") else []
-    plain = None
-    for kind in [*bases, part]:
-        plain = plain_fields(*early_refusal._CONFIGS[kind], known=plain)
+    plain = early_refusal._plain(*(("model", part) if part in ONLY else (part, "")))
     both = [
         (early, _refused(cls, {**given, name: value}, part))
         for name in plain.model_fields
@@ -150,6 +151,7 @@ def test_most_settings_are_plain() -> None:
     assert {"d_model", "n_ctx", "n_layers", "normalization_type"} <= names["architecture"]
     assert {"n_heads", "d_head", "d_mlp", "act_fn", "attn_only", "attention"} <= names["transformer"]
     assert {"d_state", "gates", "time_invariant"} <= names["ssm"]
+    assert {"cell", "nonlinearity", "d_hidden", "residual", "initial_state", "initial_gain"} <= names["rnn"]
 
 
 def test_refusing_loads_nothing_that_takes_seconds() -> None:
@@ -173,7 +175,7 @@ def test_refusing_loads_nothing_that_takes_seconds() -> None:
 EARLY = {
     "predict majority --positions nonne": "unknown position scheme 'nonne'; did you mean none?",
     "predict majority --ids offset": "unknown id sampler 'offset'; did you mean random_offset",
-    "predict majority --architecture ssx": "--architecture is transformer, ssm-nonnegative or ssm-signed, not 'ssx'",
+    "predict majority --architecture ssx": "--architecture takes transformer, ssm-nonnegative, ssm-signed, rnn-elman or rnn-gru, not 'ssx'",
     "predict majority --architecture ssm-signed --ids arange": "a state-space model has no position encoding; leave out",
     "predict nowhere.py:Mine": "there is no file nowhere.py; lengthlens new task nowhere writes",
     "compile nowhere.crasp --task majority": "there is no file nowhere.crasp; write a program with",

@@ -11,7 +11,8 @@ from typing import get_args
 
 import workbench.training.curriculum as curricula
 from tests.support.places import ROOT
-from workbench.core.names import CURRICULA, GATES, STATE_SPACE_MODELS
+from workbench.core.names import CELLS, CURRICULA, GATES, RECURRENT_NETWORKS, STATE_SPACE_MODELS
+from workbench.models.rnn.config import RNNConfig
 from workbench.models.ssm.config import SSMConfig
 
 UNRELATED = {
@@ -69,6 +70,11 @@ def test_every_curriculum_has_its_class() -> None:
 def test_the_gates_are_those_of_the_configuration() -> None:
     assert get_args(SSMConfig.model_fields["gates"].annotation) == GATES
     assert [f"ssm-{gates}" for gates in GATES] == list(STATE_SPACE_MODELS)
+
+
+def test_the_cells_are_those_of_the_configuration() -> None:
+    assert get_args(RNNConfig.model_fields["cell"].annotation) == CELLS
+    assert [f"rnn-{cell}" for cell in CELLS] == list(RECURRENT_NETWORKS)
 
 
 def test_the_help_of_train_names_every_curriculum_without_torch() -> None:

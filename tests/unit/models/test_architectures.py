@@ -30,7 +30,7 @@ class Wide(HookedTransformer):
 
 
 def test_the_architectures_of_the_house_make_their_models() -> None:
-    assert list(ARCHITECTURES) == ["transformer", "ssm", "pretrained"]
+    assert list(ARCHITECTURES) == ["transformer", "ssm", "rnn", "pretrained"]
     for name, config in ARCHITECTURES.items():
         assert config.kind == name
     cfg = make_config({**SIZES, "positions": "rotary"})
@@ -38,7 +38,10 @@ def test_the_architectures_of_the_house_make_their_models() -> None:
     assert cfg.variant == "rotary"
     ssm = make_config({"architecture": "ssm", "d_vocab": 3, "n_layers": 1, "d_model": 8, "n_ctx": 8, "gates": "signed"})
     assert ssm.variant == "ssm-signed"
-    for one in (cfg, ssm):
+    rnn = make_config({"architecture": "rnn", "d_vocab": 3, "n_layers": 1, "d_model": 8, "n_ctx": 8, "cell": "elman"})
+    assert rnn.variant == "rnn-elman"
+    assert (cfg.mixes_by, ssm.mixes_by, rnn.mixes_by) == ("attention", "scan", "recurrence")
+    for one in (cfg, ssm, rnn):
         held = sum(tensor.numel() for tensor in make_model(one).state_dict().values())
         assert held / 2 < one.least_numbers <= held
 

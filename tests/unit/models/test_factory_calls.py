@@ -16,6 +16,7 @@ COMPUTING = [
     *(ROOT / "workbench" / "models").glob("base/*.py"),
     *(ROOT / "workbench" / "models").glob("transformer/*.py"),
     *(ROOT / "workbench" / "models").glob("ssm/*.py"),
+    *(ROOT / "workbench" / "models").glob("rnn/*.py"),
     *(ROOT / "workbench" / "models").glob("positions/*.py"),
     ROOT / "workbench" / "models" / "interop" / "hugging_face" / "adapter.py",
     ROOT / "workbench" / "training" / "trainer.py",

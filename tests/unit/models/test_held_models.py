@@ -47,6 +47,17 @@ SSMS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+RNNS: dict[str, dict[str, Any]] = {
+    f"{cell}, start {start}, norm {norm}": {**fields, "initial_state": start, "normalization_type": norm}
+    for (cell, fields), (start, norm) in itertools.product(
+        {
+            "gru": {}, "elman": {"cell": "elman", "residual": False}, "relu": {"cell": "elman", "nonlinearity": "relu"},
+        }.items(),
+        [("zeros", "LN"), ("ones", None), ("trained", "LN")],
+    )
+}  # fmt: skip
+
+
 def finite(values: torch.Tensor) -> torch.Tensor:
     return values.detach().masked_fill(~values.isfinite(), 0.0)
 
@@ -101,6 +112,25 @@ def _of_an_ssm(model: Any) -> list[Any]:
     return [digest(torch.cat(parts)) for parts in (outputs, states, attention)]
 
 
+def test_outputs_and_states_of_recurrent_networks(held: Held) -> None:
+    fields = {"architecture": "rnn", "d_vocab": 5, "d_vocab_out": 3, "n_layers": 2, "d_model": 8, "n_ctx": 9}
+    held(
+        {
+            name: _of_an_rnn(make_model(make_config({**fields, **options}), seed=4).double())
+            for name, options in RNNS.items()
+        }
+    )
+
+
+def _of_an_rnn(model: Any) -> list[Any]:
+    outputs, states = [], []
+    for pos in LENGTHS[:2]:
+        logits, cache = model.run_with_cache(tokens(2, pos, seed=pos), return_cache_object=False)
+        outputs.append(logits.flatten())
+        states += [cache[hook].flatten() for hook in sorted(cache) if "mixer" in hook]
+    return [digest(torch.cat(parts)) for parts in (outputs, states)]
+
+
 # ---- new models and their configs ----------------------------------------------------------------------
 SIZES: dict[str, Any] = {"d_vocab": 6, "d_vocab_out": 3, "n_layers": 2, "d_model": 12, "n_heads": 3, "n_ctx": 20}
 CONFIGS: dict[str, dict[str, Any]] = {
@@ -117,6 +147,8 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "defaults": {"d_vocab_out": 0, "d_head": 0, "d_mlp": 0},
     **{f"ssm {name}": {"architecture": "ssm", "n_heads": 0, **options} for name, options in SSMS.items()},
     "ssm sizes": {"architecture": "ssm", "n_heads": 0, "d_model": 80, "d_state": 5, "d_inner": 7},
+    **{f"rnn {name}": {"architecture": "rnn", "n_heads": 0, **options} for name, options in RNNS.items()},
+    "rnn sizes": {"architecture": "rnn", "n_heads": 0, "d_hidden": 7, "initial_gain": 0.5},
 }  # fmt: skip
 
 
@@ -129,13 +161,13 @@ def _new(name: str) -> list[Any]:
     model = make_model(cfg, seed=5)
     weights = {key: value for key, value in model.state_dict().items() if bool(value.any())}
     usual = leaves(
-        make_config({**SIZES, **({"architecture": "ssm", "n_heads": 0} if cfg.kind == "ssm" else {})}).model_dump(
-            mode="json"
-        )
+        make_config(
+            {**SIZES, **({"architecture": cfg.kind, "n_heads": 0} if cfg.kind in ("ssm", "rnn") else {})}
+        ).model_dump(mode="json")
     )
     written = leaves(cfg.model_dump(mode="json"))
     said = {
-        "written": written if name in ("defaults", "ssm sizes") else {k: v for k, v in written.items() if usual.get(k, usual) != v},
+        "written": written if name in ("defaults", "ssm sizes", "rnn sizes") else {k: v for k, v in written.items() if usual.get(k, usual) != v},
         "also": [cfg.least_numbers, cfg.variant, cfg.resid_mid, cfg.n_key_value_heads, cfg.gated_mlp, *cfg.score_hooks(1)],
     }  # fmt: skip
     if isinstance(cfg, ModelConfig):
@@ -148,7 +180,7 @@ def _new(name: str) -> list[Any]:
 
 
 def test_the_architectures_are_those_above() -> None:
-    assert set(ARCHITECTURES) == {"transformer", "ssm", "pretrained"}, "hold what a new one computes, too"
+    assert set(ARCHITECTURES) == {"transformer", "ssm", "rnn", "pretrained"}, "hold what a new one computes, too"
 
 
 # ---- encodings -----------------------------------------------------------------------------------------

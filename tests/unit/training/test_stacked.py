@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from workbench.models import ModelConfig
-from workbench.models.architectures import make_model
-from workbench.models.ssm.config import SSMConfig
+from workbench.models.architectures import config_class, make_model
 from workbench.tasks import make_task
 from workbench.training.config import RunConfig, Seeds, TrainingConfig
 from workbench.training.errors import TrainingError
@@ -40,7 +39,7 @@ def config(own: dict, task: str = "bounded_dyck", model: dict | None = None, **t
     own = dict(own)
     seed, scale = own.pop("seed"), own.pop("initializer_range", 0.2)
     made = make_task(task)
-    kind = SSMConfig if (model or {}).get("architecture") == "ssm" else ModelConfig
+    kind = config_class(model or {})
     heads = {"n_heads": 2} if kind is ModelConfig else {}
     fields = {"n_layers": 1, "d_model": 8, **heads, "n_ctx": 16, **(model or {})}
     sizes = {"d_vocab": made.d_vocab, "d_vocab_out": made.d_vocab_out, "initializer_range": scale}
@@ -145,6 +144,8 @@ def test_children_continue_from_the_weights_and_moments_of_their_parents(tmp_pat
         {"model": {"architecture": "ssm", "n_layers": 2, "gates": "nonnegative"}},
         {"model": {"architecture": "ssm", "gates": "signed", "d_conv": 1, "normalization_type": None}},
         {"task": "nr_first", "model": {"architecture": "ssm", "time_invariant": True}},
+        {"model": {"architecture": "rnn", "n_layers": 2, "initial_state": "trained"}},
+        {"model": {"architecture": "rnn", "cell": "elman", "residual": False, "normalization_type": None}},
         {"strings": 20},
         {"curriculum": {"law": "few_long", "low": 1, "high": 9, "short": 4, "share": 0.2}, "rate_law": "wsd"},
     ],

@@ -270,12 +270,13 @@ def test_bfloat16_is_stored_and_weights_stay_in_float32(tmp_path: Path) -> None:
     assert plain.steps[-1] == 6
 
 
-def test_a_state_space_model_trains_in_bfloat16(tmp_path: Path) -> None:
+@pytest.mark.parametrize("architecture", ["ssm", "rnn"])
+def test_a_model_without_attention_trains_in_bfloat16(architecture: str, tmp_path: Path) -> None:
     runs = {}
     for dtype in ("float32", "bfloat16"):
         given = config(steps=6, dtype=dtype)
         sizes = {"d_vocab": given.task.d_vocab, "d_vocab_out": given.task.d_vocab_out, "n_layers": 1, "d_model": 8}
-        model = make_config({**sizes, "architecture": "ssm", "n_ctx": 16})
+        model = make_config({**sizes, "architecture": architecture, "n_ctx": 16})
         law = RunConfig(task=given.task, model=model, training=given.training, seeds=given.seeds)
         runs[dtype] = Trainer(law, tmp_path / dtype).run()
     assert losses(runs["bfloat16"]) != losses(runs["float32"])

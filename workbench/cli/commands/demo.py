@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.options import DEFAULTS, ONLY, assignments
+from workbench.cli.options import TRAIN_OPTIONS, assignments
 
 if TYPE_CHECKING:
     from workbench.training.config import RunConfig
@@ -94,7 +94,7 @@ def config_of(name: str) -> RunConfig:
     from workbench.cli.run_config import build
     from workbench.cli.train_request import TrainRequest
 
-    general = {option: value for option, value in DEFAULTS.items() if option not in ONLY["ssm"]}
+    general = {name: option.default for name, option in TRAIN_OPTIONS.items() if option.only in ("", "transformer")}
     return build(TrainRequest(RUNS[name]["task"], {**general, **RUNS[name]["options"]}, assignments(SETTINGS)))
 
 

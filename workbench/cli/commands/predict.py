@@ -16,7 +16,7 @@ from workbench.cli.output.table_kinds import PREDICTIONS
 from workbench.cli.predicted_run import is_run, prediction_for_run
 from workbench.cli.table_text import on_one_line
 from workbench.core.errors import quoted_value
-from workbench.core.names import STATE_SPACE_MODELS
+from workbench.core.names import WITHOUT_POSITIONS
 from workbench.models.positions.registry import ENCODINGS, ID_SAMPLERS
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ def predict(
     architecture: Annotated[
         str,
         typer.Option(
-            help="Predict for a transformer, or for a state-space model with gates of this kind: "
-            f"{', '.join(STATE_SPACE_MODELS)}."
+            help="Predict for a transformer, or for a state-space model (ssm) or recurrent network (rnn) of this kind: "
+            f"{', '.join(WITHOUT_POSITIONS)}."
         ),
     ] = "transformer",
     ids: Annotated[
@@ -116,13 +116,15 @@ def predict(
         ENCODINGS.refuse_unknown(name)
     if ids is not None:
         ID_SAMPLERS.refuse_unknown(ids)
-    if architecture not in ("transformer", *STATE_SPACE_MODELS):
+    if architecture not in ("transformer", *WITHOUT_POSITIONS):
+        *others, last = WITHOUT_POSITIONS
         raise UsageError(
-            f"--architecture is transformer, {' or '.join(STATE_SPACE_MODELS)}, not {quoted_value(architecture)}"
+            f"--architecture takes transformer, {', '.join(others)} or {last}, not {quoted_value(architecture)}"
         )
     if architecture != "transformer" and (positions or ids or sizes):
         raise UsageError(
-            "a state-space model has no position encoding; leave out --positions, --ids and --set positions.*"
+            f"a {WITHOUT_POSITIONS[architecture].partition(',')[0]} has no position encoding; leave out --positions, "
+            "--ids and --set positions.*"
         )
     run = Path(task) if task is not None and is_run(task) else None
     if run is not None and (parameters or sizes or positions or ids or architecture != "transformer"):
@@ -244,7 +246,7 @@ def _settings(settings: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
 def _asked(
     architecture: str, positions: list[str] | None, ids: str | None, sizes: dict[str, Any]
 ) -> list[Positions | str]:
-    """What to predict for: positions of a transformer, or the gates of a state-space model."""
+    """What to predict for: positions of a transformer, or the kind of another model."""
     if architecture == "transformer":
         return [_positions(name, ids, sizes) for name in positions or ("none", "learned")]
     return [architecture]

@@ -25,7 +25,7 @@ from workbench.cli.options import (
     trusting,
 )
 from workbench.cli.table_text import count_of
-from workbench.core.names import CURRICULA, GATES
+from workbench.core.names import CELLS, CURRICULA, GATES
 from workbench.models.compute_device import ComputeDevice
 from workbench.models.positions.registry import ENCODINGS, ID_SAMPLERS
 from workbench.training.learning_rate_schedules import RATE_SCHEDULES
@@ -60,7 +60,7 @@ def train(
     architecture: Annotated[
         str | None,
         typer.Option(
-            help="Train a transformer or an ssm (state-space model).",
+            help="Train a transformer, an ssm (state-space model) or an rnn (recurrent network).",
             show_default=DEFAULT["architecture"],
             autocompletion=completing(lambda: ONLY),
         ),
@@ -71,6 +71,14 @@ def train(
             help=f"Set the gates of a state-space model: {' or '.join(GATES)}.",
             show_default=DEFAULT["gates"],
             autocompletion=completing(lambda: GATES),
+        ),
+    ] = None,
+    cell: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Set the cell of a recurrent network: {' or '.join(CELLS)}.",
+            show_default=DEFAULT["cell"],
+            autocompletion=completing(lambda: CELLS),
         ),
     ] = None,
     positions: Annotated[

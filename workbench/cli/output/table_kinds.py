@@ -137,7 +137,7 @@ RUN = TableKind(
         _RUN,
         _PATH,
         _TASK,
-        Field("architecture", "text", "`transformer` or `ssm`"),
+        Field("architecture", "text", "`transformer`, `ssm` or `rnn`"),
         Field("positions", "text", "position encoding"),
         _TRAINED,
         Field("checkpoints", "whole", "number of checkpoints"),

@@ -111,9 +111,9 @@ def sha256_text(run: RunView, step: int) -> str:
 def headline(run: RunView, cursor: Cursor) -> tuple[Any, Any]:
     """Return the sentence on the head, with its numbers."""
     if not run.n_heads:
+        scan = "how far back its scan reaches, and " if run.model.is_state_space else ""
         return ["This model has no attention heads."], [
-            "Below: how far back its scan reaches, and what probes read of one sequence. The page Try it shows its "
-            "answers."
+            f"Below: {scan}what probes read of one sequence. The page Try it shows its answers."
         ]
     if cursor.layer is None or cursor.head is None:
         effect = leading_clause(leading_head(run.frame, step=cursor.step, length=cursor.length))

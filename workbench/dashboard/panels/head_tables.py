@@ -118,8 +118,10 @@ SCAN_PANELS = tuple(
 
 
 def scan_shells(run: RunView) -> list[Any]:
-    """The panels of a state-space model, before anything is drawn."""
-    return [*(panel_frame.shell(one, run.specs) for one in SCAN_PANELS), memory(SCAN_PANELS)] if run.gates else []
+    """The panels of a state-space model, before anything is drawn; none for other models."""
+    if not run.model.is_state_space:
+        return []
+    return [*(panel_frame.shell(one, run.specs) for one in SCAN_PANELS), memory(SCAN_PANELS)]
 
 
 def shells(run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:

@@ -18,8 +18,8 @@ def describe_run(run: RunView) -> tuple[str, str, str]:
     task = task_label(run.task)
     question = f"{task}: {run.question[:1].lower()}{run.question[1:]}" if run.question else task
     model = f"transformer {_count(run.n_layers, 'layer')}, {_count(run.n_heads, 'head')}, {_positions(run)}"
-    if run.gates:
-        model = f"state-space model {_count(run.n_layers, 'layer')}, {run.gates} gates"
+    if (family := run.model.family) is not None:
+        model = f"{family.title} {_count(run.n_layers, 'layer')}, {run.model.variant}"
     return question, model, origin(run)
 
 

@@ -27,7 +27,7 @@ from workbench.tasks.known_tasks import task_label
 
 def summarise(run: RunView) -> dict[str, Any]:
     """A grid row: plain values for sorting, and what the drawn cells need."""
-    brief = run.brief
+    brief, family = run.brief, run.model.family
     row: dict[str, Any] = {
         "name": run.name,
         "href": link(run.name),
@@ -35,9 +35,9 @@ def summarise(run: RunView) -> dict[str, Any]:
         "taskLabel": task_label(run.task),
         "task": run.task,
         "positions": run.positions,
-        "order": f"{run.gates} gates" if run.gates else run.positions,
+        "order": run.model.variant or run.positions,
         "seed": run.config.get("seeds", {}).get("init"),
-        "model": f"{run.n_layers}L SSM" if run.gates else f"{run.n_layers}L {run.n_heads}H",
+        "model": f"{run.n_layers}L {family.short if family else f'{run.n_heads}H'}",
         "steps": run.steps[-1] if run.steps else 0,
         "live": run.live,
         "tags": list(run.notes.tags),

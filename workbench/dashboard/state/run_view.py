@@ -206,9 +206,9 @@ class RunView:
         return int(self.config["model"]["n_heads"])
 
     @property
-    def gates(self) -> str:
-        """Return the kind of gates of a state-space model; "" for a transformer."""
-        return StoredModel(self.config["model"]).gates
+    def model(self) -> StoredModel:
+        """Return the model as the run states it."""
+        return StoredModel(self.config["model"])
 
     @property
     def fork(self) -> tuple[str, int] | None:
@@ -229,12 +229,12 @@ class RunView:
 
     @property
     def encoding(self) -> str:
-        return StoredModel(self.config["model"]).positions
+        return self.model.positions
 
     @property
     def positions(self) -> str:
         """Return the model's position encoding, in words."""
-        ids = StoredModel(self.config["model"]).ids
+        ids = self.model.ids
         how = "" if ids == "arange" else f" + {ids.replace('_', ' ')}"
         return in_words(self.encoding) + how
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from workbench.core.stored_model import StoredModel
 from workbench.core.verdicts import LENGTH_COUPLED, SCALE_ROBUST
 from workbench.dashboard.state.run_view import RunView
 
@@ -38,7 +37,7 @@ PREDICTIONS: dict[str, PredictionKind] = {
 
 def subject(run: RunView) -> dict[str, Any]:
     """The subject of a prediction: task, its parameters, and the position encoding."""
-    model, task = StoredModel(run.config["model"]), run.config["task"]
+    model, task = run.model, run.config["task"]
     about = {
         "task": run.task,
         "parameters": task.get("parameters", {}),

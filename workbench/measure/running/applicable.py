@@ -12,10 +12,13 @@ if TYPE_CHECKING:
     from workbench.models.base.protocol import HookedModel
     from workbench.tasks.base import Task
 
+WITHOUT = "behaviour, dynamics and the probes need none"
+"""What to measure in a model without attention and scan."""
 INSTEAD = {
-    "attention": "behaviour, dynamics and the probes need none, and circuits.effective_attention is about its scan",
-    "scan": "circuits.hardmax is about its attention",
+    "attention": "circuits.hardmax is about its attention",
+    "scan": "circuits.effective_attention is about its scan",
 }
+"""What a model's layers mix tokens by -> what to measure of it."""
 ANSWERS_ALONE = "behaviour"
 """The family of measurements that read only a model's answers, not its activations."""
 NOUNS = {"attention": "attention", "scan": "the scan of a state-space model"}
@@ -45,10 +48,11 @@ def why_not_applicable(measurement: Measurement, task: Task) -> str:
 
 def unmet(spec: Spec, cfg: Architecture) -> str:
     """Return why models of this config lack a component that the measurement needs, in a clause; else ""."""
-    has = "attention" if cfg.attention != "none" else "scan"
-    if not spec.needs or spec.needs == has:
+    if spec.needs in ("", cfg.mixes_by):
         return ""
-    return f"it is about {NOUNS[spec.needs]}, and this {cfg.title} has none; {INSTEAD[spec.needs]}"
+    instead = [WITHOUT] if cfg.mixes_by != "attention" else []
+    instead += [INSTEAD[cfg.mixes_by]] if cfg.mixes_by in INSTEAD else []
+    return f"it is about {NOUNS[spec.needs]}, and this {cfg.title} has none; {', and '.join(instead)}"
 
 
 def not_applicable(spec: Spec, why: str) -> list[Row]:

@@ -17,6 +17,9 @@ Size = Annotated[int, Field(ge=1, le=SIZE)]
 Width = Annotated[int, Field(ge=0, le=SIZE)]
 """A size, or 0 for a size that follows from others."""
 
+Mixing = Literal["attention", "scan", "recurrence"]
+"""How a layer reads earlier tokens: by attention, by a linear recurrence over states (scan), or by a nonlinear one."""
+
 
 def unvalidated_size(data: Mapping[str, Any], name: str) -> int:
     """Return the size ``name`` from config fields that are not validated yet; 0 if its value is not valid. Other sizes
@@ -52,6 +55,10 @@ class Architecture(BaseModel):
     """The architecture's name in sentences."""
     model: ClassVar[str]
     """Address of its models' class, ``package.module:Class``, which is called with a config and a seed."""
+    mixes_by: ClassVar[Mixing] = "attention"
+    """How its layers read earlier tokens. Measurements that need attention or a scan apply only to models that have
+    it.
+    """
 
     d_vocab: Size
     d_vocab_out: Width = 0

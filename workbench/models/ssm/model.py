@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from workbench.models.base.hooked import Hooked, ReturnType
-from workbench.models.base.layers import Embed, LayerNorm, Unembed, has_hooks
+from workbench.models.base.layers import has_hooks
 from workbench.models.base.lens_parts import HookPoint
+from workbench.models.base.mixer_stack import MixerBlock, MixerStack, Residual, StateMixer
 from workbench.models.ssm.config import SSMConfig
 from workbench.models.ssm.scan import gates_of, scan, selective_scan, writes_of
 
-Residual = Float[Tensor, "batch pos d_model"]
 Channels = Float[Tensor, "batch pos d_inner"]
 Reads = Float[Tensor, "batch pos d_state"]
 
 
-class Mixer(nn.Module):
+class Mixer(StateMixer):
     """One layer of a state-space model (as in Mamba; Gu and Dao 2023, 2312.00752, section 3.4).
 
     ``W_in`` gives channels and their output gate. The channels pass a causal convolution of ``d_conv`` tokens and silu,
@@ -106,74 +104,11 @@ class Mixer(nn.Module):
         return torch.matmul(states, c[..., None])[..., 0]
 
 
-class SSMBlock(nn.Module):
-    """Pre-norm mixer, added to the residual stream."""
+class HookedSSM(MixerStack):
+    """A stack of selective state-space layers (:class:`Mixer`); see also :class:`MixerStack`."""
 
-    def __init__(self, cfg: SSMConfig) -> None:
-        super().__init__()
-        self.ln1 = LayerNorm(cfg) if cfg.normalization_type == "LN" else nn.Identity()
-        self.mixer = Mixer(cfg)
-        self.hook_resid_pre, self.hook_mixer_out, self.hook_resid_post = (HookPoint() for _ in range(3))
+    cfg: SSMConfig
 
-    def forward(self, x: Residual) -> Residual:
-        x = self.hook_resid_pre(x)
-        x = self.hook_resid_post(x + self.hook_mixer_out(self.mixer(self.ln1(x))))
-        return x
-
-
-class HookedSSM(Hooked):
-    """A stack of selective state-space layers with the interface :class:`workbench.models.base.protocol.HookedModel`.
-
-    Args:
-        cfg: the architecture.
-        seed: seed of the initial weights, which are drawn without changing any global random state.
-    """
-
-    def __init__(self, cfg: SSMConfig, seed: int = 0) -> None:
-        super().__init__()
-        self.cfg: SSMConfig = cfg
-        self.embed = Embed(cfg)
-        self.hook_embed = HookPoint()
-        self.blocks = nn.ModuleList(SSMBlock(cfg) for _ in range(cfg.n_layers))
-        self.ln_final = LayerNorm(cfg) if cfg.normalization_type == "LN" else nn.Identity()
-        self.unembed = Unembed(cfg)
-        self.setup()
-        self.initialize(seed)
-
-    def initialize(self, seed: int) -> None:
-        """Draw the weights: embedding and read-out from N(0, initializer_range^2), see also :class:`Mixer`."""
-        generator = torch.Generator().manual_seed(seed)
-        with torch.no_grad():
-            for weight in (self.embed.W_E, self.unembed.W_U):
-                weight.normal_(0.0, self.cfg.initializer_range, generator=generator)
-            for mixer in self.modules():
-                if isinstance(mixer, Mixer):
-                    mixer.initialize(generator)
-
-    def forward(
-        self,
-        tokens: Int[Tensor, "batch pos"],
-        position_ids: Int[Tensor, "rows ids"] | None = None,
-        *,
-        return_type: ReturnType = "logits",
-        stop_at_layer: int | None = None,
-    ) -> Any:
-        """Logits (or real outputs) ``[batch, pos, out]`` at every position.
-
-        Args:
-            tokens: token ids, BOS included if the task has one.
-            position_ids: not read; only their shape is checked.
-            return_type, stop_at_layer: as those of
-                :meth:`workbench.models.transformer.model.HookedTransformer.forward`.
-
-        Raises:
-            PositionError: for ids that do not fit the tokens.
-        """
-        self.checked_ids(tokens, position_ids)
-        x = self.hook_embed(self.embed(tokens))
-        for block in self.blocks[:stop_at_layer]:
-            x = block(x)
-        if stop_at_layer is not None:
-            return x
-        x = self.ln_final(x)
-        return None if return_type is None else self.returned(self.unembed(x), tokens, return_type)
+    @staticmethod
+    def block(cfg: SSMConfig) -> MixerBlock:
+        return MixerBlock(cfg, Mixer(cfg))

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Int
 from pydantic import Field
 from torch import Tensor
 
-from workbench.tasks.base import BOS, SMALL_SSM
+from workbench.tasks.base import BOS, SMALL_RECURRENT
 from workbench.tasks.counting.counter_language import LESS, ORDER, WORD, CounterLanguage, Trace, event_places
 from workbench.tasks.counting.shuffles import shuffled_words
 from workbench.tasks.sampling import integers
@@ -114,7 +114,7 @@ class Dyck1(BracketCounts):
 
     name: ClassVar[str] = "dyck_1"
     summary: ClassVar[str] = "membership in Dyck-1, or what may follow"
-    suggested_with: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = SMALL_SSM
+    suggested_with: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = SMALL_RECURRENT
 
     @property
     def language(self) -> str:

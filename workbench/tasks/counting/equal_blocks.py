@@ -12,7 +12,7 @@ from jaxtyping import Bool, Int
 from pydantic import Field
 from torch import Tensor
 
-from workbench.tasks.base import BOS, SMALL_SSM, Batch, Law, Support
+from workbench.tasks.base import BOS, SMALL_RECURRENT, Batch, Law, Support
 from workbench.tasks.batch import MOST_LISTED
 from workbench.tasks.counting.counter_language import (
     LESS,
@@ -56,7 +56,7 @@ class EqualBlocks(CounterLanguage):
 
     name: ClassVar[str] = "a_n_b_n"
     summary: ClassVar[str] = "membership in a^n b^n, a^n b^n c^n, ..., or what may follow"
-    suggested_with: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = SMALL_SSM
+    suggested_with: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = SMALL_RECURRENT
 
     letters: int = Field(2, ge=2, le=8)
     """Number of letters, each with a block of its own."""

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from workbench.tasks.base import SMALL_SSM
+from workbench.tasks.base import SMALL_RECURRENT
 from workbench.tasks.regular.regular_task import RegularTask
 
 __all__ = [
@@ -139,7 +139,7 @@ class AaStar(RegularTask):
 
     name: ClassVar[str] = "aa_star"
     summary: ClassVar[str] = "membership in (aa)*, or what may follow, or the state"
-    suggested_with: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = SMALL_SSM
+    suggested_with: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = SMALL_RECURRENT
 
     @property
     def expression(self) -> str:

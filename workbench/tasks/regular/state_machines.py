@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from workbench.tasks.automata.dfa import Automaton
-from workbench.tasks.base import BOS, SMALL_SSM, Batch, Law, Support, Task, TaskError
+from workbench.tasks.base import BOS, SMALL_RECURRENT, Batch, Law, Support, Task, TaskError
 from workbench.tasks.batch import MOST_LISTED
 from workbench.tasks.listed_test_sets import every_string, sorted_strings, uniform_strings
 from workbench.tasks.sampling import coins, integers, outer_margin, positions, sorted_bits
@@ -47,7 +47,7 @@ class FlipFlop(Task):
     question: ClassVar[str] = "Which bit was written last?"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "state"
     summary: ClassVar[str] = "the bit last written"
-    suggested_with: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = SMALL_SSM
+    suggested_with: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = SMALL_RECURRENT
     vocabulary: ClassVar[tuple[str, ...]] = (BOS, "w0", "w1", "i0", "i1", "r")
     outputs: ClassVar[tuple[str, ...] | None] = ("0", "1")
 
@@ -169,7 +169,7 @@ class Parity(Task):
     question: ClassVar[str] = "Is the number of ones odd?"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "state"
     summary: ClassVar[str] = "whether the number of ones is odd"
-    suggested_with: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = SMALL_SSM
+    suggested_with: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = SMALL_RECURRENT
     vocabulary: ClassVar[tuple[str, ...]] = (BOS, "0", "1")
     outputs: ClassVar[tuple[str, ...] | None] = ("even", "odd")
 

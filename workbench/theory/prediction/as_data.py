@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from workbench.core.failures import isolate_errors
-from workbench.core.names import STATE_SPACE_MODELS
+from workbench.core.names import WITHOUT_POSITIONS
 from workbench.core.stored_model import component_name, component_settings
 from workbench.models.positions.registry import NONE
 from workbench.tasks.base import Task
@@ -47,7 +47,7 @@ def describe(
         ids: the id sampler of training.
         seed: draws the string that the program is traced on.
         source: the file of the task, if the run's configuration has one.
-        architecture: ``transformer``, or a name of :data:`workbench.core.names.STATE_SPACE_MODELS`, which reads no
+        architecture: ``transformer``, or a name of :data:`workbench.core.names.WITHOUT_POSITIONS`, which reads no
             positions.
 
     Returns:
@@ -61,7 +61,7 @@ def describe(
     """
     subject = task_of({"name": task, "parameters": parameters, "source": source})
     model: Positions | str = architecture
-    if architecture not in STATE_SPACE_MODELS:
+    if architecture not in WITHOUT_POSITIONS:
         model = Positions(str(component_name(positions) or NONE), ids, component_settings(positions))
     try:
         prediction = predict(subject, model)
@@ -73,7 +73,7 @@ def describe(
     for row, result in zip(plain["reported"], prediction.reported, strict=True):
         row["where"] = result.where
     case = program_of(key_of(subject), subject)
-    of_task = [case.program] if case is not None and architecture not in STATE_SPACE_MODELS else []
+    of_task = [case.program] if case is not None and architecture not in WITHOUT_POSITIONS else []
     programs = prediction.programs() or of_task
     return plain | {"unknown": "", "programs": [program_data(program, subject, seed) for program in programs]}
 

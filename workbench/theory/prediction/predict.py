@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from workbench.core.names import STATE_SPACE_MODELS
+from workbench.core.names import RECURRENT_NETWORKS, WITHOUT_POSITIONS
 from workbench.tasks.automata.dfa import Automaton
 from workbench.tasks.base import Task, TaskError
 from workbench.theory.crasp.program import Program
@@ -26,6 +26,7 @@ from workbench.theory.crasp.zoo import ZOO
 from workbench.theory.errors import TheoryError
 from workbench.theory.prediction.known_maps import COMMUNICATION, KnownMap, MapClaim, Verdict
 from workbench.theory.prediction.notes import NOTES, Note, length_complexity_note, regular_notes
+from workbench.theory.prediction.recurrent_network_claims import recurrent_network_claim
 from workbench.theory.prediction.reported_results import Reported, published_results, reported_of_state_spaces
 from workbench.theory.prediction.rules import EMPTY, POSITIONAL, Positions, claim_at, of_languages, of_program
 from workbench.theory.prediction.state_space_claims import NOT_LEARNT, state_space_claim
@@ -100,7 +101,7 @@ class Prediction:
     @property
     def model(self) -> str:
         """The model that the prediction is about, in words."""
-        return self.positions if self.positions in STATE_SPACE_MODELS.values() else f"positions {self.positions}"
+        return self.positions if self.positions in WITHOUT_POSITIONS.values() else f"positions {self.positions}"
 
     @property
     def line(self) -> str:
@@ -120,8 +121,8 @@ def predict(
 
     Args:
         subject: e.g. ``majority``, ``tomita_4``, ``D_12``, ``unique copy``, ``my_task.py:MyTask``, or a task.
-        positions: an encoding, or its name; for a state-space model a name of
-            :data:`workbench.core.names.STATE_SPACE_MODELS`.
+        positions: an encoding, or its name; for a model without positions a name of
+            :data:`workbench.core.names.WITHOUT_POSITIONS`.
         convention: how acceptance of a regular language may read the last symbol.
         parameters: the parameters of the task, if it is given by name.
 
@@ -137,9 +138,9 @@ def predict(
         TaskError: for a parameter that the task does not have.
     """
     key, task = resolve(subject, parameters)
-    if isinstance(positions, str) and positions in STATE_SPACE_MODELS:
+    if isinstance(positions, str) and positions in WITHOUT_POSITIONS:
         automaton = None if task is None else task.automaton()
-        return _of_state_space(key, None if automaton is None else automaton.languages, positions)
+        return _without_positions(key, None if automaton is None else automaton.languages, positions)
     at = Positions.named(positions) if isinstance(positions, str) else positions
     # A listed claim is used instead of a decision: some automata are large, and their map is well known.
     automaton = None if task is None or entry_of(key, task) is not None else task.automaton()
@@ -170,9 +171,9 @@ def predict_regex(
         TaskError: for an invalid expression.
         TheoryError: for unknown positions.
     """
-    if isinstance(positions, str) and positions in STATE_SPACE_MODELS:
+    if isinstance(positions, str) and positions in WITHOUT_POSITIONS:
         only = Automaton.from_regex(expression, alphabet)
-        return _of_state_space(expression, lambda: (only,), positions)
+        return _without_positions(expression, lambda: (only,), positions)
     at = Positions.named(positions) if isinstance(positions, str) else positions
     languages = (Automaton.from_regex(expression, alphabet),)
     claim = claim_at(of_languages(lambda: languages, at, convention), at)
@@ -188,13 +189,19 @@ def one_line(task_name: str, positions: Positions | str = "none") -> str:
         return f"no prediction: {error}"
 
 
-def _of_state_space(subject: str, languages: Callable[[], Iterable[Automaton]] | None, gates: str) -> Prediction:
-    """Predict for a state-space model. The prediction is about expressivity, not learning, and has no program."""
-    claim = state_space_claim(subject, languages, gates)
+def _without_positions(subject: str, languages: Callable[[], Iterable[Automaton]] | None, model: str) -> Prediction:
+    """Predict for a model without positions.
+
+    The prediction is about expressivity, not learning, and has no program.
+    """
+    if model in RECURRENT_NETWORKS:
+        claim = recurrent_network_claim(regular=languages is not None)
+    else:
+        claim = state_space_claim(subject, languages, model)
     assumptions = [claim.note] if claim.note else []
     return Prediction(
         subject=subject,
-        positions=STATE_SPACE_MODELS[gates],
+        positions=WITHOUT_POSITIONS[model],
         verdict=claim.verdict,
         language_class="",
         theorem=claim.theorem,
@@ -204,7 +211,7 @@ def _of_state_space(subject: str, languages: Callable[[], Iterable[Automaton]] |
         reason=claim.reason,
         derived=claim.derived,
         assumptions=(*assumptions, *([NOT_LEARNT] if claim.verdict == "expressible" else [])),
-        reported=reported_of_state_spaces(subject) if gates == "ssm-nonnegative" else (),
+        reported=reported_of_state_spaces(subject) if model == "ssm-nonnegative" else (),
     )
 
 

@@ -49,7 +49,7 @@ def test_a_state_space_model_is_named_by_the_sign_of_its_gates() -> None:
     assert "parity · state-space model, nonnegative gates: not expressible" in text
     assert "91.15 / 16.7 % on trained lengths and on one range of longer lengths" in text
     assert ": expressible" in output("parity", "--architecture", "ssm-signed")
-    assert "--architecture is transformer, ssm-nonnegative or ssm-signed, not 'ssm'" in output(
+    assert "--architecture takes transformer, ssm-nonnegative, ssm-signed, rnn-elman or rnn-gru, not 'ssm'" in output(
         "parity", "--architecture", "ssm"
     )
     assert "has no position encoding" in output("parity", "--architecture", "ssm-signed", "--positions", "none")

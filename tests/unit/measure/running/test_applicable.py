@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from workbench.measure.measurement import Quantity, Spec
-from workbench.measure.running.applicable import INSTEAD, lacking, not_applicable, unmet, why_not_applicable
+from workbench.measure.running.applicable import INSTEAD, WITHOUT, lacking, not_applicable, unmet, why_not_applicable
 from workbench.measure.running.engine import mark_unseen
 
 
-def model(attention: str = "softmax", *hooks: str) -> Any:
-    return SimpleNamespace(cfg=SimpleNamespace(attention=attention, title="thing"), hook_dict=dict.fromkeys(hooks))
+def model(mixes_by: str = "attention", *hooks: str) -> Any:
+    return SimpleNamespace(cfg=SimpleNamespace(mixes_by=mixes_by, title="thing"), hook_dict=dict.fromkeys(hooks))
 
 
 def asking(needs: str = "", presented: str = "no", hooks: tuple[str, ...] = ()) -> Any:
@@ -23,17 +23,19 @@ def asking(needs: str = "", presented: str = "no", hooks: tuple[str, ...] = ()) 
     )
 
 
-ABOUT_ATTENTION = f"it is about attention, and this thing has none; {INSTEAD['attention']}"
-ABOUT_A_SCAN = f"it is about the scan of a state-space model, and this thing has none; {INSTEAD['scan']}"
+ABOUT_ATTENTION = "it is about attention, and this thing has none; "
+ABOUT_SCANS = "it is about the scan of a state-space model, and this thing has none; "
+ABOUT_A_SCAN = f"{ABOUT_SCANS}{INSTEAD['attention']}"
 IN_A_PROMPT = "it is about models that are given a task in their prompt (lengthlens open); behaviour is about this one"
 
 
-@pytest.mark.parametrize(("needs", "attention", "why"), [
-    ("", "softmax", ""), ("", "none", ""), ("attention", "softmax", ""), ("attention", "hardmax", ""), ("scan", "none", ""),
-    ("attention", "none", ABOUT_ATTENTION), ("scan", "softmax", ABOUT_A_SCAN), ("scan", "linear", ABOUT_A_SCAN),
+@pytest.mark.parametrize(("needs", "mixes_by", "why"), [
+    ("", "attention", ""), ("", "scan", ""), ("", "recurrence", ""), ("attention", "attention", ""), ("scan", "scan", ""),
+    ("attention", "scan", f"{ABOUT_ATTENTION}{WITHOUT}, and {INSTEAD['scan']}"), ("scan", "attention", ABOUT_A_SCAN),
+    ("attention", "recurrence", f"{ABOUT_ATTENTION}{WITHOUT}"), ("scan", "recurrence", f"{ABOUT_SCANS}{WITHOUT}"),
 ])  # fmt: skip
-def test_what_a_model_must_have(needs: str, attention: str, why: str) -> None:
-    assert unmet(SimpleNamespace(needs=needs), model(attention).cfg) == why  # type: ignore[arg-type]
+def test_what_a_model_must_have(needs: str, mixes_by: str, why: str) -> None:
+    assert unmet(SimpleNamespace(needs=needs), model(mixes_by).cfg) == why  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("presented", "in_a_prompt", "why"), [
@@ -51,7 +53,7 @@ def test_how_a_model_gets_to_know_its_task(presented: str, in_a_prompt: bool, wh
 ])  # fmt: skip
 def test_the_first_of_several_reasons_is_told(measurement: Any, task: bool | None, why: str) -> None:
     of: Any = None if task is None else SimpleNamespace(presented=task)
-    assert lacking(measurement, model("softmax", "a", "b"), of) == why
+    assert lacking(measurement, model("attention", "a", "b"), of) == why
 
 
 @pytest.mark.parametrize(("length", "quantity", "status", "marked"), [

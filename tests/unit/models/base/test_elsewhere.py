@@ -66,6 +66,11 @@ def test_a_state_space_model_does(monkeypatch: pytest.MonkeyPatch, other_device:
     check(make_model(make_config(SSM), seed=1).eval(), monkeypatch, other_device)
 
 
+@pytest.mark.parametrize("fields", [{}, {"cell": "elman", "initial_state": "trained"}, {"initial_state": "ones"}])
+def test_a_recurrent_network_does(fields: dict[str, Any], monkeypatch: pytest.MonkeyPatch, other_device: str) -> None:
+    check(make_model(make_config({**SIZES, "architecture": "rnn", **fields}), seed=1).eval(), monkeypatch, other_device)
+
+
 def check(model: Any, monkeypatch: pytest.MonkeyPatch, device: str) -> None:
     plain = twin_of(model)
     with meta_while_computing(monkeypatch), torch.no_grad():

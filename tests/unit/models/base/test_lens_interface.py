@@ -11,9 +11,10 @@ from transformer_lens.head_detector import detect_head
 
 from tests.support.models.reference import build, tokens
 from workbench.models.base.lens_interface import LensUseError
+from workbench.models.base.without_attention import NoHeadsError
 from workbench.models.handmade.attention_heads import left_neighbour_model
 from workbench.models.positions import ENCODINGS
-from workbench.models.ssm.config import NoHeadsError, SSMConfig
+from workbench.models.ssm.config import SSMConfig
 from workbench.models.ssm.model import HookedSSM
 from workbench.tasks import make_task
 from workbench.tasks.tokens import TaskTokenizer

@@ -194,8 +194,8 @@ def test_what_does_not_fit_is_refused(fields: dict[str, Any], said: str) -> None
 
 
 def test_an_unknown_architecture_is_told() -> None:
-    with pytest.raises(ValueError, match="'rnn'"):
-        make_config({"architecture": "rnn"})
+    with pytest.raises(ValueError, match="'lstm'"):
+        make_config({"architecture": "lstm"})
 
 
 def test_ids_that_do_not_fit_the_tokens_are_told() -> None:

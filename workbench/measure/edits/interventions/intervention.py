@@ -147,7 +147,7 @@ class Intervention:
 # ---- which models support which interventions ------------------------------------------------------
 def is_recurrent(cfg: Architecture) -> bool:
     """Return whether a model carries a state from step to step instead of reading keys."""
-    return cfg.attention == "none"
+    return cfg.mixes_by != "attention"
 
 
 def no_ids(cfg: Architecture) -> str:
@@ -321,7 +321,9 @@ class GateEdit(Intervention):
     """An edit of the gates by which a recurrent state forgets."""
 
     def no_place(self, cfg: Architecture) -> str:
-        return "" if is_recurrent(cfg) else "the model keeps no state from step to step"
+        if not is_recurrent(cfg):
+            return "the model keeps no state from step to step"
+        return "" if cfg.mixes_by == "scan" else f"the state of a {cfg.title} is not a sum with a gate for each part"
 
     def edit(self, gates: Float[Tensor, "batch pos d_inner d_state"], keys: float) -> Tensor:
         """Return gates under this edit; ``keys``: number of positions of a sequence inside training."""

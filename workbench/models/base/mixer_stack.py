@@ -1,0 +1,113 @@
+"""A stack of layers without attention: embedding, blocks with one mixer each, read-out."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from workbench.models.base.hooked import Hooked, ReturnType
+from workbench.models.base.layers import Embed, LayerNorm, Unembed
+from workbench.models.base.lens_parts import HookPoint
+from workbench.models.base.without_attention import WithoutAttention
+
+Residual = Float[Tensor, "batch pos d_model"]
+
+
+class StateMixer(nn.Module):
+    """A layer that carries a state from token to token; it reads and writes vectors of the residual stream's width."""
+
+    @abstractmethod
+    def initialize(self, generator: torch.Generator) -> None:
+        """Draw the initial weights."""
+
+
+class MixerBlock(nn.Module):
+    """A mixer after a LayerNorm. Its output is added to the residual stream.
+
+    Args:
+        cfg: the architecture.
+        mixer: the layer.
+        residual: whether the output is added. Otherwise it replaces the stream.
+    """
+
+    def __init__(self, cfg: WithoutAttention, mixer: StateMixer, residual: bool = True) -> None:
+        super().__init__()
+        self.residual = residual
+        self.ln1 = LayerNorm(cfg) if cfg.normalization_type == "LN" else nn.Identity()
+        self.mixer = mixer
+        self.hook_resid_pre, self.hook_mixer_out, self.hook_resid_post = (HookPoint() for _ in range(3))
+
+    def forward(self, x: Residual) -> Residual:
+        x = self.hook_resid_pre(x)
+        out = self.hook_mixer_out(self.mixer(self.ln1(x)))
+        x = self.hook_resid_post(x + out if self.residual else out)
+        return x
+
+
+class MixerStack(Hooked):
+    """A stack of mixers with the interface :class:`workbench.models.base.protocol.HookedModel`.
+
+    A subclass states :meth:`block`.
+
+    Args:
+        cfg: the architecture.
+        seed: seed of the initial weights, which are drawn without changing any global random state.
+    """
+
+    def __init__(self, cfg: WithoutAttention, seed: int = 0) -> None:
+        super().__init__()
+        self.cfg = cfg
+        self.embed = Embed(cfg)
+        self.hook_embed = HookPoint()
+        self.blocks = nn.ModuleList(self.block(cfg) for _ in range(cfg.n_layers))
+        self.ln_final = LayerNorm(cfg) if cfg.normalization_type == "LN" else nn.Identity()
+        self.unembed = Unembed(cfg)
+        self.setup()
+        self.initialize(seed)
+
+    @staticmethod
+    @abstractmethod
+    def block(cfg: Any) -> MixerBlock:
+        """A new block of a model of this config."""
+
+    def initialize(self, seed: int) -> None:
+        """Draw embedding and read-out from N(0, initializer_range^2), and layers by :meth:`StateMixer.initialize`."""
+        generator = torch.Generator().manual_seed(seed)
+        with torch.no_grad():
+            for weight in (self.embed.W_E, self.unembed.W_U):
+                weight.normal_(0.0, self.cfg.initializer_range, generator=generator)
+            for mixer in self.modules():
+                if isinstance(mixer, StateMixer):
+                    mixer.initialize(generator)
+
+    def forward(
+        self,
+        tokens: Int[Tensor, "batch pos"],
+        position_ids: Int[Tensor, "rows ids"] | None = None,
+        *,
+        return_type: ReturnType = "logits",
+        stop_at_layer: int | None = None,
+    ) -> Any:
+        """Logits (or real outputs) ``[batch, pos, out]`` at every position.
+
+        Args:
+            tokens: token ids, BOS included if the task has one.
+            position_ids: not read; only their shape is checked.
+            return_type, stop_at_layer: as those of
+                :meth:`workbench.models.transformer.model.HookedTransformer.forward`.
+
+        Raises:
+            PositionError: for ids that do not fit the tokens.
+        """
+        self.checked_ids(tokens, position_ids)
+        x = self.hook_embed(self.embed(tokens))
+        for block in self.blocks[:stop_at_layer]:
+            x = block(x)
+        if stop_at_layer is not None:
+            return x
+        x = self.ln_final(x)
+        return None if return_type is None else self.returned(self.unembed(x), tokens, return_type)

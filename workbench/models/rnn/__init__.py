@@ -1,0 +1,1 @@
+"""The recurrent network: Elman networks and gated recurrent units, with hooks."""
