@@ -186,7 +186,7 @@ def extract_automaton(
     The states are finite if the sequences of the longest length lead to no new state.
 
     Args:
-        model: a recurrent model, such as a state-space model.
+        model: a state-space model or a recurrent network.
         task: its task, whose answers are classes.
         longest: the longest length; None = at most 12, with at most 4,096 sequences of this length.
         merge_distance: in standard deviations of all states.
@@ -209,7 +209,7 @@ def extract_automaton(
     if not parts:
         raise ExtractionError(
             f"a {model.cfg.title} keeps no state of fixed size from token to token; extract automata from state-space "
-            "models"
+            "models or recurrent networks"
         )
     if task.output_names is None or not task.bos:
         what = "are numbers" if task.output_names is None else "belong to sequences without a first token <bos>"

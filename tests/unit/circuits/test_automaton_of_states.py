@@ -10,8 +10,9 @@ import torch
 
 from circuits import extract_automaton
 from circuits.automaton_of_states import ExtractionError
-from workbench.models import HookedSSM
+from workbench.models import HookedRNN, HookedSSM, RNNConfig
 from workbench.models.handmade.attention_heads import induction_model
+from workbench.models.handmade.blank import without_weights
 from workbench.models.handmade.cascades import (
     Cascade,
     compile_cascade,
@@ -37,7 +38,21 @@ def of_two_classes(cascade: Cascade) -> HookedSSM:
     return classes.eval()
 
 
+def last_symbol() -> HookedRNN:
+    """An Elman network whose state is its input, so that it answers yes after 1."""
+    cfg = RNNConfig(
+        d_vocab=3, d_vocab_out=2, n_layers=1, d_model=3, n_ctx=1, cell="elman", nonlinearity="relu", residual=False,
+        normalization_type=None,
+    )  # fmt: skip
+    model = without_weights(HookedRNN(cfg))
+    with torch.no_grad():
+        model.embed.W_E[:] = model.blocks[0].mixer.W_in[:] = torch.eye(3)
+        model.unembed.W_U[2, 1], model.unembed.W_U[0, 0], model.unembed.W_U[1, 0] = 1.0, 1.0, 1.0
+    return model.eval()
+
+
 KNOWN = {
+    "last symbol": (last_symbol(), make_task("regular", regex="(0|1)*1"), 2),
     "parity": (parity(), make_task("parity"), 2),
     "flip-flop": (flip_flop(), make_task("flip_flop"), 3),
     "bb occurs": (of_two_classes(contains_twice("b", "a", ("<bos>", "a", "b"))), make_task("regular"), 3),

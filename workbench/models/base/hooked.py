@@ -140,7 +140,7 @@ class Hooked(WithLogits, HookedRootModule):  # type: ignore[misc]  # the base sh
 
     def run_with_cache(
         self, *args: Any, return_cache_object: bool = True, remove_batch_dim: bool = False, **kwargs: Any
-    ) -> tuple[Tensor, Any]:
+    ) -> tuple[Any, Any]:
         """Logits and an ``ActivationCache``, as in TransformerLens, without keeping a graph.
 
         Gradients are kept only with ``incl_bwd=True``.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -11,14 +12,29 @@ from torch import Tensor, nn
 
 from workbench.models.base.hooked import Hooked, ReturnType
 from workbench.models.base.layers import Embed, LayerNorm, Unembed
+from workbench.models.base.lens_interface import LensUseError
 from workbench.models.base.lens_parts import HookPoint
 from workbench.models.base.without_attention import WithoutAttention
 
 Residual = Float[Tensor, "batch pos d_model"]
+State = tuple[Tensor, ...]
+"""All that a layer carries from token to token; the first axis of each tensor is the batch."""
 
 
 class StateMixer(nn.Module):
     """A layer that carries a state from token to token; it reads and writes vectors of the residual stream's width."""
+
+    @abstractmethod
+    def initial_state(self, batch: int) -> State:
+        """The state before the first token, for every sequence."""
+
+    @abstractmethod
+    def mix(self, residual: Residual, state: State) -> tuple[Residual, State]:
+        """The output at every token after a state, and the state after the last token."""
+
+    def forward(self, residual: Residual) -> Residual:
+        """The output at every token after the initial state."""
+        return self.mix(residual, self.initial_state(len(residual)))[0]
 
     @abstractmethod
     def initialize(self, generator: torch.Generator) -> None:
@@ -41,11 +57,12 @@ class MixerBlock(nn.Module):
         self.mixer = mixer
         self.hook_resid_pre, self.hook_mixer_out, self.hook_resid_post = (HookPoint() for _ in range(3))
 
-    def forward(self, x: Residual) -> Residual:
+    def forward(self, x: Residual, state: State) -> tuple[Residual, State]:
         x = self.hook_resid_pre(x)
-        out = self.hook_mixer_out(self.mixer(self.ln1(x)))
+        out, state = self.mixer.mix(self.ln1(x), state)
+        out = self.hook_mixer_out(out)
         x = self.hook_resid_post(x + out if self.residual else out)
-        return x
+        return x, state
 
 
 class MixerStack(Hooked):
@@ -91,6 +108,8 @@ class MixerStack(Hooked):
         *,
         return_type: ReturnType = "logits",
         stop_at_layer: int | None = None,
+        initial_states: Sequence[State] | None = None,
+        return_states: bool = False,
     ) -> Any:
         """Logits (or real outputs) ``[batch, pos, out]`` at every position.
 
@@ -99,15 +118,41 @@ class MixerStack(Hooked):
             position_ids: not read; only their shape is checked.
             return_type, stop_at_layer: as those of
                 :meth:`workbench.models.transformer.model.HookedTransformer.forward`.
+            initial_states: the state of each layer before the first token, as ``return_states`` returns them; None =
+                those of an empty sequence.
+            return_states: whether to return a pair: the outputs, and the state of each computed layer after the last
+                token. A second part of a sequence that begins with these states gives the outputs of the whole.
 
         Raises:
             PositionError: for ids that do not fit the tokens.
+            LensUseError: for states that are not those of this model and batch.
         """
         self.checked_ids(tokens, position_ids)
+        starts = self._checked_states(initial_states, len(tokens))
         x = self.hook_embed(self.embed(tokens))
-        for block in self.blocks[:stop_at_layer]:
-            x = block(x)
-        if stop_at_layer is not None:
-            return x
-        x = self.ln_final(x)
-        return None if return_type is None else self.returned(self.unembed(x), tokens, return_type)
+        states = []
+        for block, start in zip(self.blocks[:stop_at_layer], starts, strict=False):
+            x, state = block(x, start)
+            states.append(state)
+        if stop_at_layer is None:
+            x = self.ln_final(x)
+            x = None if return_type is None else self.returned(self.unembed(x), tokens, return_type)
+        return (x, states) if return_states else x
+
+    def initial_states(self, batch: int) -> list[State]:
+        """The state of each layer before the first token."""
+        return [block.mixer.initial_state(batch) for block in self.blocks]  # type: ignore[union-attr,operator]
+
+    def _checked_states(self, states: Sequence[State] | None, batch: int) -> Sequence[State]:
+        """Return the states of all layers, or those of an empty sequence; refuse states of other shapes."""
+        usual = self.initial_states(batch)
+        if states is None:
+            return usual
+        sizes = [[tuple(part.shape) for part in state] for state in states]
+        needed = [[tuple(part.shape) for part in state] for state in usual]
+        if sizes != needed:
+            raise LensUseError(
+                f"initial_states must be one state for each of {len(needed)} layers with shapes {needed[0]}, for a "
+                f"batch of {batch}; take them from model(tokens, return_states=True)"
+            )
+        return states

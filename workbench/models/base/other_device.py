@@ -74,7 +74,11 @@ def _through(value: Tensor, hook: object, point: Callable[[Tensor], Tensor]) -> 
 
 
 def _here(value: Any) -> Any:
-    """A tensor on the CPU with at least 32 bits per number; other values are returned unchanged."""
+    """A tensor on the CPU with at least 32 bits per number, or a list or tuple of them; other values are returned
+    unchanged.
+    """
+    if type(value) in (list, tuple):
+        return type(value)(map(_here, value))
     if not isinstance(value, Tensor):
         return value
     short = value.dtype in (torch.bfloat16, torch.float16)
@@ -82,4 +86,6 @@ def _here(value: Any) -> Any:
 
 
 def _there(value: Any, device: str) -> Any:
+    if type(value) in (list, tuple):
+        return type(value)(_there(part, device) for part in value)
     return value.to(device) if isinstance(value, Tensor) else value

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from workbench.models.base.lens_parts import HookPoint
-from workbench.models.base.mixer_stack import MixerBlock, MixerStack, Residual, StateMixer
+from workbench.models.base.mixer_stack import MixerBlock, MixerStack, Residual, State, StateMixer
 from workbench.models.rnn.config import RNNConfig
 
 States = Float[Tensor, "batch pos d_hidden"]
@@ -56,14 +56,15 @@ class Recurrence(StateMixer):
                 spread = cfg.initial_gain * math.sqrt(2 / (weight.shape[0] + outputs))
                 weight.normal_(0.0, spread, generator=generator)
 
-    def forward(self, residual: Residual) -> Residual:
-        states = self.hook_rnn_state(self.states(self.hook_rnn_input(residual)))
-        out: Tensor = states @ self.W_out if self.cfg.residual else states
-        return out
+    def mix(self, residual: Residual, state: State) -> tuple[Residual, State]:
+        states = self.states(self.hook_rnn_input(residual), state[0])
+        last = states[:, -1]
+        states = self.hook_rnn_state(states)
+        return states @ self.W_out if self.cfg.residual else states, (last,)
 
-    def states(self, x: Residual) -> States:
-        """The state after each token."""
-        start = self.start(len(x))
+    def states(self, x: Residual, start: Float[Tensor, "batch d_hidden"] | None = None) -> States:
+        """The state after each token; ``start`` is the state before the first one (None: as the config states it)."""
+        start = self.initial_state(len(x))[0] if start is None else start
         biases = (self.b_in, self.b_rec if self.cfg.cell == "gru" else torch.zeros_like(self.b_in))
         weights = [self.W_in.mT.contiguous(), self.W_rec.mT.contiguous(), *biases]
         if self.cfg.cell == "gru":
@@ -73,15 +74,15 @@ class Recurrence(StateMixer):
         # The last arguments: biases, one layer, no dropout, training (gradients on cuda need it), one direction, batch
         # first. Rounding errors of states add up over time, so they are computed in the weights' dtype under autocast.
         with torch.autocast(x.device.type, enabled=False):
-            states, _ = kernel(x.to(self.W_in.dtype), start, weights, True, 1, 0.0, True, False, True)
+            states, _ = kernel(x.to(self.W_in.dtype), start[None], weights, True, 1, 0.0, True, False, True)
         return states
 
-    def start(self, batch: int) -> Float[Tensor, "1 batch d_hidden"]:
-        """The state before the first token, for every sequence."""
-        shape = (1, batch, self.cfg.d_hidden)
+    def initial_state(self, batch: int) -> State:
+        """The state before the first token, as the config states it."""
+        shape = (batch, self.cfg.d_hidden)
         if self.cfg.initial_state == "trained":
-            return self.h_start.expand(shape).contiguous()
-        return self.W_in.new_full(shape, float(self.cfg.initial_state == "ones"))
+            return (self.h_start.expand(shape).contiguous(),)
+        return (self.W_in.new_full(shape, float(self.cfg.initial_state == "ones")),)
 
 
 class HookedRNN(MixerStack):

@@ -11,9 +11,9 @@ from torch.nn import functional as F
 
 from workbench.models.base.layers import has_hooks
 from workbench.models.base.lens_parts import HookPoint
-from workbench.models.base.mixer_stack import MixerBlock, MixerStack, Residual, StateMixer
+from workbench.models.base.mixer_stack import MixerBlock, MixerStack, Residual, State, StateMixer
 from workbench.models.ssm.config import SSMConfig
-from workbench.models.ssm.scan import gates_of, scan, selective_scan, writes_of
+from workbench.models.ssm.scan import gates_of, scan, selective_scan_from, writes_of
 
 Channels = Float[Tensor, "batch pos d_inner"]
 Reads = Float[Tensor, "batch pos d_state"]
@@ -75,17 +75,25 @@ class Mixer(StateMixer):
             for bias in (self.b_B, self.b_C):
                 bias.normal_(0.0, 1.0, generator=generator)
 
-    def forward(self, residual: Residual) -> Residual:
+    def initial_state(self, batch: int) -> State:
+        """Zeros: h ``[batch, d_inner, d_state]``, and the last d_conv - 1 inputs of the convolution."""
+        cfg, zeros = self.cfg, self.W_in.new_zeros
+        return zeros(batch, cfg.d_inner, cfg.d_state), zeros(batch, cfg.d_inner, cfg.d_conv - 1)
+
+    def mix(self, residual: Residual, state: State) -> tuple[Residual, State]:
         pos = residual.shape[1]
+        before, inputs = state
         channels, gate = (residual @ self.W_in).chunk(2, -1)
         gate = self.hook_gate(gate)
-        channels = F.pad(channels.mT, (self.cfg.d_conv - 1, 0))
+        channels = torch.cat([inputs.to(channels.dtype), channels.mT], -1)
+        inputs = channels[..., pos:]
         channels = F.conv1d(channels, self.W_conv[:, None], self.b_conv, groups=self.cfg.d_inner)[..., :pos]
         x = self.hook_x(F.silu(channels).mT.contiguous())
         dt, b, c = self.selection(x)
-        y = self.hook_y(self.read(x, dt, b, c) + self.D * x)
+        read, last = self.read(x, dt, b, c, before)
+        y = self.hook_y(read + self.D * x)
         out: Tensor = (y * F.silu(gate)) @ self.W_out
-        return out
+        return out, (last, inputs)
 
     def selection(self, x: Channels) -> tuple[Channels, Reads, Reads]:
         """Step sizes dt, and B and C, which depend on the token or are fixed."""
@@ -94,14 +102,15 @@ class Mixer(StateMixer):
             step, b, c = step + (x @ self.W_dt_in) @ self.W_dt, b + x @ self.W_B, c + x @ self.W_C
         return self.hook_ssm_dt(F.softplus(step)), self.hook_ssm_B(b.contiguous()), self.hook_ssm_C(c.contiguous())
 
-    def read(self, x: Channels, dt: Channels, b: Reads, c: Reads) -> Channels:
-        """C . h at every position; fused unless a hook on gates, writes or states is in use."""
+    def read(self, x: Channels, dt: Channels, b: Reads, c: Reads, before: Tensor) -> tuple[Channels, Tensor]:
+        """C . h at every position, and the last h; fused unless a hook on gates, writes or states is in use."""
         kind, decay = self.cfg.gates, self.A_log.exp()
         if not has_hooks(self.hook_ssm_gates, self.hook_ssm_write, self.hook_ssm_state):
-            return selective_scan(x, dt, decay, b, c, kind)
+            return selective_scan_from(before, x, dt, decay, b, c, kind)
         gates = self.hook_ssm_gates(gates_of(dt, decay, kind))
-        states = self.hook_ssm_state(scan(gates, self.hook_ssm_write(writes_of(x, dt, b))))
-        return torch.matmul(states, c[..., None])[..., 0]
+        states = scan(gates, self.hook_ssm_write(writes_of(x, dt, b)), before)
+        last = states[:, -1]
+        return torch.matmul(self.hook_ssm_state(states), c[..., None])[..., 0], last
 
 
 class HookedSSM(MixerStack):

@@ -19,6 +19,7 @@ from torch.autograd.function import once_differentiable
 from workbench.core.names import Gates
 
 States = Float[Tensor, "batch pos d_inner d_state"]
+State = Float[Tensor, "batch d_inner d_state"]
 Channels = Float[Tensor, "batch pos d_inner"]
 Reads = Float[Tensor, "batch pos d_state"]
 
@@ -40,22 +41,24 @@ GATE_MAPS: dict[Gates, GateMap] = {"nonnegative": GateMap(1, 0), "signed": GateM
 """Name of a kind of gates -> its function. The names are also in :mod:`workbench.core.names`."""
 
 
-def scan(gates: States, writes: States) -> States:
-    """All states of h_t = a_t h_(t-1) + w_t with h_(-1) = 0, in time and memory linear in length; differentiable.
+def scan(gates: States, writes: States, initial_state: State | None = None) -> States:
+    """All states of h_t = a_t h_(t-1) + w_t, in time and memory linear in length; differentiable.
 
     Args:
         gates: a_t, any real numbers.
         writes: w_t.
+        initial_state: h_(-1); None = 0.
     """
-    states: Tensor = _Scan.apply(gates, writes)
+    start = torch.zeros_like(writes[:, 0]) if initial_state is None else initial_state
+    states: Tensor = _Scan.apply(gates, writes, start)
     return states
 
 
-def recurrence(gates: States, writes: States) -> States:
+def recurrence(gates: States, writes: States, initial_state: State | None = None) -> States:
     """Compute the states step by step with autograd's own gradient. Tests compare the fast scan with this
     definition.
     """
-    state, states = torch.zeros_like(writes[:, 0]), []
+    state, states = torch.zeros_like(writes[:, 0]) if initial_state is None else initial_state, []
     for t in range(writes.shape[1]):
         state = gates[:, t] * state + writes[:, t]
         states.append(state)
@@ -68,7 +71,7 @@ def selective_scan(
     """The output of a selective state-space layer, computed without storing all states at once.
 
     Per channel and state, the gates a follow from E = exp(-dt decay) by :data:`GATE_MAPS`, and the writes are w = dt x
-    b. The states are h_t = a_t h_(t-1) + w_t, and the result is y_t = sum over states of c_t h_t.
+    b. The states are h_t = a_t h_(t-1) + w_t with h_(-1) = 0, and the result is y_t = sum over states of c_t h_t.
 
     Args:
         x: inputs.
@@ -77,11 +80,25 @@ def selective_scan(
         b, c: input and output vectors of the states, shared by all channels.
         gates: their kind.
     """
+    return selective_scan_from(x.new_zeros(len(x), *decay.shape), x, dt, decay, b, c, gates)[0]
+
+
+def selective_scan_from(
+    initial_state: State,
+    x: Channels,
+    dt: Channels,
+    decay: Float[Tensor, "d_inner d_state"],
+    b: Reads,
+    c: Reads,
+    gates: Gates,
+) -> tuple[Channels, State]:
+    """The output of :func:`selective_scan` with h_(-1) = ``initial_state``, and the last state; both differentiable."""
     if x.dtype == torch.bfloat16:  # autocast: states add up over time, so they are computed in float32
         with torch.autocast(x.device.type, enabled=False):
-            return selective_scan(x.float(), dt.float(), decay.float(), b.float(), c.float(), gates)
-    y: Tensor = _SelectiveScan.apply(x, dt, decay, b, c, gates)
-    return y
+            inputs = (x.float(), dt.float(), decay.float(), b.float(), c.float())
+            return selective_scan_from(initial_state.float(), *inputs, gates)
+    y, last = _SelectiveScan.apply(x, dt, decay, b, c, gates, initial_state)
+    return y, last
 
 
 def gates_of(dt: Channels, decay: Float[Tensor, "d_inner d_state"], gates: Gates) -> States:
@@ -104,36 +121,39 @@ class _Scan(torch.autograd.Function):
     """Gradients: let g be the gradient of the loss by h, accumulated backwards. Then dw = g and da_t = g_t h_(t-1)."""
 
     @staticmethod
-    def forward(ctx: Any, gates: Tensor, writes: Tensor) -> Tensor:
+    def forward(ctx: Any, gates: Tensor, writes: Tensor, start: Tensor) -> Tensor:
         states = torch.empty_like(writes)
-        state = torch.zeros_like(writes[:, 0])
+        state = start
         for rows in _blocks(writes.shape):
             states[:, rows] = _run(gates[:, rows], writes[:, rows], state)
             state = states[:, rows.stop - 1]
-        ctx.save_for_backward(gates, states)
+        ctx.save_for_backward(gates, states, start)
         return states
 
     @staticmethod
     @once_differentiable  # type: ignore[untyped-decorator]  # torch ships no type for it
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
-        gates, states = ctx.saved_tensors
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        gates, states, start = ctx.saved_tensors
         grad_writes = torch.empty_like(states)
         carried = torch.zeros_like(states[:, 0])
         for rows in reversed(_blocks(states.shape)):
             total = _back(gates[:, rows], grad[:, rows], carried)
             grad_writes[:, rows] = total
             carried = gates[:, rows.start] * total[:, 0]
-        grad_gates = torch.zeros_like(gates)
+        grad_gates = torch.empty_like(gates)
+        torch.mul(grad_writes[:, 0], start, out=grad_gates[:, 0])
         torch.mul(grad_writes[:, 1:], states[:, :-1], out=grad_gates[:, 1:])
-        return grad_gates, grad_writes
+        return grad_gates, grad_writes, carried
 
 
 class _SelectiveScan(torch.autograd.Function):
     """:func:`selective_scan`; saves its inputs and the first state of each block for the backward pass."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, dt: Tensor, decay: Tensor, b: Tensor, c: Tensor, kind: Gates) -> Tensor:
-        y, state = torch.empty_like(x), x.new_zeros(x.shape[0], *decay.shape)
+    def forward(
+        ctx: Any, x: Tensor, dt: Tensor, decay: Tensor, b: Tensor, c: Tensor, kind: Gates, start: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        y, state = torch.empty_like(x), start
         starts = []
         for rows in _blocks((*x.shape, decay.shape[1])):
             starts.append(state)
@@ -143,14 +163,14 @@ class _SelectiveScan(torch.autograd.Function):
             state = states[:, -1].clone()
         ctx.kind = kind
         ctx.save_for_backward(x, dt, decay, b, c, torch.stack(starts))
-        return y
+        return y, state
 
     @staticmethod
     @once_differentiable  # type: ignore[untyped-decorator]  # torch ships no type for it
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, grad: Tensor, grad_last: Tensor) -> tuple[Tensor | None, ...]:
         x, dt, decay, b, c, starts = ctx.saved_tensors
         grad_x, grad_dt, grad_b, grad_c = (torch.empty_like(t) for t in (x, dt, b, c))
-        grad_decay, carried = torch.zeros_like(decay), torch.zeros_like(starts[0])
+        grad_decay, carried = torch.zeros_like(decay), grad_last
         blocks = _blocks((*x.shape, decay.shape[1]))
         for rows, start in zip(reversed(blocks), starts.flip(0), strict=True):
             steps, scaled = dt[:, rows], dt[:, rows] * x[:, rows]
@@ -170,7 +190,7 @@ class _SelectiveScan(torch.autograd.Function):
             grad_dt[:, rows] = (total * decay).sum(-1) + grad_scaled * x[:, rows]
             grad_x[:, rows] = grad_scaled * steps
             grad_decay += torch.einsum("bpdn,bpd->dn", total, steps)
-        return grad_x, grad_dt, grad_decay, grad_b, grad_c, None
+        return grad_x, grad_dt, grad_decay, grad_b, grad_c, None, carried
 
 
 def _read(states: Tensor, weights: Tensor) -> Tensor:
