@@ -129,6 +129,7 @@ class TrainingPart(Stored):
     strings: Count = 0
     lengths_per_batch: Size = 1
     average_weights: Share = 0.0
+    carried_states: Name = "none"
     early_stop: dict[str, Any] | None = None
     checkpoints: dict[str, Count | list[Count]] = {}
     threads: Annotated[int, Field(ge=1, le=10_000)] = 1

@@ -27,6 +27,8 @@ from workbench.runs.evaluation_ids import check_training_ids
 from workbench.runs.run import FORMAT, run_id
 from workbench.tasks.base import Task
 from workbench.tasks.registry import stored_task
+from workbench.training.carried_states import CarriedStates, check_carried
+from workbench.training.carried_states import in_words as carried_in_words
 from workbench.training.checkpoint_steps import planned_steps
 from workbench.training.curriculum import Curriculum, Uniform, curriculum
 from workbench.training.early_stop import EarlyStop
@@ -112,6 +114,7 @@ USUAL = {
     "fork": None,
     "keep_state_at": [],
     "average_weights": 0.0,
+    "carried_states": "none",
 }
 """Settings that were added later, and their values in runs that do not state them."""
 
@@ -147,6 +150,9 @@ class TrainingConfig(Config):
             weights, which starts at the initial weights. 0 = no average. If it is above 0, checkpoints contain the
             average, and everything is measured on it: all measurements, early stopping and the accuracies of the log.
             Updates and the loss in the log use the weights themselves, which only the stored state contains.
+        carried_states: the states with which the sequences of a recurrent model begin. ``none`` = those of an empty
+            sequence. ``passed`` = those after the sequences of the batch before. ``random`` = normal numbers with the
+            mean and standard deviation of these states (:mod:`.carried_states`). The model is measured without them.
         early_stop: the rule for ending before ``steps``; None = never.
         checkpoints: the checkpoint schedule.
         threads: torch threads; recorded because floating-point sums depend on their number.
@@ -175,6 +181,7 @@ class TrainingConfig(Config):
     strings: int = Field(default=0, ge=0, le=DRAWN)
     lengths_per_batch: int = Field(default=1, ge=1, le=DRAWN)
     average_weights: float = Field(default=0.0, ge=0, lt=1)
+    carried_states: CarriedStates = "none"
     early_stop: EarlyStop | None = None
     checkpoints: Schedule = Schedule()
     threads: int = Field(default=1, ge=1, le=1024)
@@ -266,6 +273,7 @@ class RunConfig(Config):
                 )
             StringPool(self.task, lengths, self.training.strings, self.seeds.data)  # refuses too few
         check_several(self.training.lengths_per_batch, lengths)
+        check_carried(self.training.carried_states, self.model)
         check_schedules(self.task, self.training.task_schedule, law.low, law.high)
         check_regularizers(self.training.regularizers, self.model)
         check_training_ids(self.task, self.model, longest)
@@ -288,7 +296,9 @@ class RunConfig(Config):
             "question": self.task.question,
             "kind": self.task.kind,
             "summary": self.task.summary,
-            "lengths": self.training.curriculum.describe() + in_words(self.training.lengths_per_batch),
+            "lengths": self.training.curriculum.describe()
+            + in_words(self.training.lengths_per_batch)
+            + carried_in_words(self.training.carried_states),
         }
         return {
             "format": FORMAT,

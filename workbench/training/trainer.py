@@ -37,6 +37,8 @@ from workbench.tasks.base import Batch, Task, TaskError
 from workbench.tasks.random_generator import generator
 from workbench.tasks.testing.brief import refuse_unsound
 from workbench.training.averaged_weights import AveragedWeights
+from workbench.training.carried_states import State as LayerState
+from workbench.training.carried_states import carried_states, outputs_from
 from workbench.training.compare_configs import as_begun, gives_way, refuse_another
 from workbench.training.config import RunConfig, versions
 from workbench.training.errors import TrainingError
@@ -338,9 +340,14 @@ class Trainer:
         sequences = sum(len(batch) for batch, _ in groups)
         parts, answers = [], []
         self.optimizer.zero_grad(set_to_none=True)
-        for batch, ids in groups:
+        with self._numbers():
+            starts = self._carried_states(step)
+        for i, (batch, ids) in enumerate(groups):
             with self._numbers():
-                outputs, penalty = outputs_and_penalty(self.model, batch, ids, self.training.regularizers)
+                if starts:
+                    outputs, penalty = outputs_from(self.model, batch, ids, starts[i]), None
+                else:
+                    outputs, penalty = outputs_and_penalty(self.model, batch, ids, self.training.regularizers)
             outputs = outputs.float() if outputs.dtype == torch.bfloat16 else outputs
             loss = task.loss(outputs, batch)
             whole = loss if penalty is None else loss + penalty
@@ -352,6 +359,15 @@ class Trainer:
         whole, loss, *penalties = (torch.stack(each).sum() for each in zip(*parts, strict=True))
         right = torch.cat(answers).double().mean() if answers else None
         return Update(step, rate, whole, loss, penalties[0] if penalties else None, right)
+
+    def _carried_states(self, step: int) -> list[list[LayerState]]:
+        """The states with which the sequences of each group begin; none for those of an empty sequence."""
+        carried = self.training.carried_states
+        if carried == "none" or step == 0:
+            return []
+        befores = [batch if self.device == "cpu" else batch.to(self.device) for batch, _ in self.groups(step - 1)]
+        seed = self.seeds.data_at(step)
+        return [carried_states(self.model, before, carried, seed, step, i) for i, before in enumerate(befores)]
 
     @contextmanager
     def _deterministically(self) -> Iterator[None]:

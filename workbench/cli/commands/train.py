@@ -222,6 +222,7 @@ def train(
     - 'training.task_schedule=[{"parameter": "p", "values": [2, 3], "over": 1000}]' changes the task during training
     - 'training.id_schedule={"values": ["arange"], "over": 1000}' first uses the ids `arange`, then those of --ids
     - training.lengths_per_batch=4 divides each batch into 4 groups, and each group draws its own length
+    - training.carried_states=passed begins sequences with the states after those of the batch before (ssm, rnn)
     - training.average_weights=0.99 stores and measures an exponential moving average of the weights
     - training.strings=1000 trains on a fixed set of 1000 sequences instead of new ones in each batch
     - model.norm_after_attention=true adds a LayerNorm to what attention writes

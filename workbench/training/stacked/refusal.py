@@ -46,6 +46,7 @@ def _why_not(config: RunConfig) -> str | None:
         "training starts from the weights of another run": law.start is not None,
         "a batch has several lengths": law.lengths_per_batch > 1,
         "checkpoints contain averaged weights": law.average_weights > 0,
+        "sequences begin with states of other sequences": law.carried_states != "none",
         f"training computes in {law.dtype}": law.dtype != "float32",
         f"training computes on {law.device}": law.device != "cpu",
     }

@@ -99,7 +99,7 @@ def test_states_are_carried_through_a_model_on_another_device() -> None:
     model, tokens = model_of("ssm").float(), tokens_of(9)
     with torch.no_grad():
         expected = model(tokens)
-        compute_elsewhere(model, model_of("ssm"), "cpu")
+        compute_elsewhere(model, model_of("ssm").float(), "cpu")
         _, states = model(tokens[:, :4], return_states=True)
         second = model(tokens[:, 4:], initial_states=states)
     assert torch.allclose(second, expected[:, 4:], rtol=0, atol=1e-5)
