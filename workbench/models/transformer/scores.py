@@ -45,6 +45,8 @@ class ScoreInputs:
         attention: softmax, hardmax or linear.
         scale: replaces 1 / sqrt(d_head).
         soft_cap, window: as above; None = none.
+        visible: keys that later queries see even if they are before the window.
+        hidden: keys that no later query sees.
     """
 
     q: Float[Tensor, "batch pos head d_head"]
@@ -57,12 +59,14 @@ class ScoreInputs:
     scale: float | None = None
     soft_cap: float | None = None
     window: int | None = None
+    visible: tuple[int, ...] = ()
+    hidden: tuple[int, ...] = ()
 
     @property
     def plain(self) -> bool:
         """Whether scores are only q . k of equally many heads, times a number, and -inf only after the query."""
-        own = (self.scale, self.soft_cap, self.window)
-        return not self.biased and own == (None, None, None) and self.k.shape[2] == self.q.shape[2]
+        own = (self.scale, self.soft_cap, self.window, self.hidden)
+        return not self.biased and own == (None, None, None, ()) and self.k.shape[2] == self.q.shape[2]
 
     @property
     def every_k(self) -> Float[Tensor, "batch pos head d_head"]:
@@ -134,12 +138,17 @@ class ScoreInputs:
         return self.encoding.bias_at(self.bias_weights if one else _at(self.bias_weights, queries), lags)
 
     def later(self, queries: Queries, keys: int) -> torch.Tensor:
-        """Return a mask ``[query, key]`` of the keys that a query does not attend to, because they are later or before
-        its window.
+        """Return a mask ``[query, key]`` of the keys that a query does not attend to, because they are later, before
+        its window, or hidden.
         """
         index = torch.as_tensor(queries, device=self.k.device)[:, None]
         key = torch.arange(keys, device=self.k.device)
-        return key > index if self.window is None else (key > index) | (key <= index - self.window)
+        mask = key > index
+        if self.window is not None:
+            mask |= (key <= index - self.window) & ~_one_of(key, self.visible)
+        if self.hidden:
+            mask |= (key < index) & _one_of(key, self.hidden)
+        return mask
 
 
 def cached_score_inputs(cfg: Architecture, layer: int, cache: Any) -> ScoreInputs:
@@ -204,6 +213,10 @@ def _at(x: Tensor, queries: Queries) -> Tensor:
     if isinstance(queries, range) and queries.step == 1:
         return x[:, queries.start : queries.stop]
     return x[:, torch.as_tensor(queries, dtype=torch.long, device=x.device)]
+
+
+def _one_of(key: Tensor, chosen: tuple[int, ...]) -> Tensor:
+    return torch.isin(key, torch.tensor(chosen, dtype=key.dtype, device=key.device))
 
 
 def _by_row(factor: Float[Tensor, "#batch query #head"]) -> Float[Tensor, "#batch #head query 1"]:

@@ -21,6 +21,7 @@ from workbench.models.base.architecture import Architecture
 from workbench.models.base.layers import has_hooks
 from workbench.models.base.lens_parts import ActivationCache, HookedRootModule, HookPoint
 from workbench.models.interop.hugging_face.families import Family, PretrainedError, family_of
+from workbench.models.interop.hugging_face.visible_keys import VisibleKeys
 from workbench.models.positions.learned import Learned
 from workbench.models.positions.rotary import Rotary
 from workbench.models.transformer.scores import ScoreInputs
@@ -94,6 +95,7 @@ class AttentionPoints(nn.Module):
         self.hook_v, self.hook_z = HookPoint(), HookPoint()
         self.hook_attn_scores, self.hook_pattern = HookPoint(), HookPoint()
         self.turned = turned
+        self.change: VisibleKeys | None = None
         if turned:
             self.hook_rot_q, self.hook_rot_k = HookPoint(), HookPoint()
         else:
@@ -113,8 +115,11 @@ class AttentionPoints(nn.Module):
         q, k, v = (x.transpose(1, 2) for x in (query, key, value))
         hook_q, hook_k = (self.hook_rot_q, self.hook_rot_k) if self.turned else (self.hook_q, self.hook_k)
         q, k, v = hook_q(q), hook_k(k), self.hook_v(v)
+        inputs = ScoreInputs(q, k, scale=scale, soft_cap=soft_cap, window=window)
+        if self.change is not None:
+            inputs = self.change.apply_to(inputs)
+            mask = ~inputs.later(range(q.shape[1]), k.shape[1])
         if soft_cap is not None or has_hooks(self.hook_attn_scores, self.hook_pattern):
-            inputs = ScoreInputs(q, k, scale=scale, soft_cap=soft_cap, window=window)
             scores = self.hook_attn_scores(inputs.scores(range(q.shape[1])))
             pattern = self.hook_pattern(inputs.pattern(scores))
             every_v = v.repeat_interleave(q.shape[2] // v.shape[2], dim=2)
