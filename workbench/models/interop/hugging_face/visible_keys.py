@@ -33,7 +33,7 @@ class VisibleKeys:
     hidden: tuple[int, ...] = ()
     window: int | None = None
 
-    def apply_to(self, inputs: ScoreInputs) -> ScoreInputs:
+    def __call__(self, inputs: ScoreInputs) -> ScoreInputs:
         """Return the inputs of a layer's scores with this change."""
         window = inputs.window if self.window is None else self.window
         return replace(inputs, window=window, visible=self.visible, hidden=self.hidden)
