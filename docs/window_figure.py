@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from verdict_figures import BLUE, GREY, INK, LIGHT, ORANGE, PICTURES, heading, line, picture, text
-from window_study import CONDITIONS, INSIDE, PAST, TABLE, WINDOW, accuracy_of
+from window_study import CONDITIONS, INSIDE, PAST, TABLE, WINDOW, Condition, accuracy_of
 
 from workbench.claims.determinacy.statistics import mean_interval
 from workbench.claims.determinacy.stored_rows import read_rows
@@ -47,9 +47,10 @@ def window_figure() -> str:
         colour = INK if not one.change else BLUE if one.name.startswith("first") else ORANGE
         dashed = ' stroke-dasharray="5,4"' if one.change and "hidden" not in one.name and colour == ORANGE else ""
         parts += _curve(rows, one.name, one.lengths, colour, dashed)
-    return picture(
-        round(LEFT + WIDTH + 240), round(TOP + HEIGHT + 40), "Accuracy of copying over tokens", [*parts, *_legend()]
-    )
+        if "hidden" not in one.name or colour == BLUE:
+            parts.append(_label(rows, one, colour))
+    width, height = round(LEFT + WIDTH + 190), round(TOP + HEIGHT + 40)
+    return picture(width, height, "Accuracy of copying over tokens", parts)
 
 
 def _curve(rows: Sequence[Mapping[str, Any]], name: str, lengths: Sequence[int], colour: str, dashed: str) -> list[str]:
@@ -66,16 +67,13 @@ def _curve(rows: Sequence[Mapping[str, Any]], name: str, lengths: Sequence[int],
     return parts
 
 
-def _legend() -> list[str]:
-    left = LEFT + WIDTH + 16
-    words = (
-        (INK, "black: the model as it is"),
-        (BLUE, "blue, left: the first token is hidden"),
-        (BLUE, "blue, right: it stays visible"),
-        (ORANGE, "orange: the same with other tokens,"),
-        (ORANGE, "or, right, all tokens are visible"),
-    )
-    return [text(left, TOP + 20 + 20 * place, said, colour, "start") for place, (colour, said) in enumerate(words)]
+def _label(rows: Sequence[Mapping[str, Any]], one: Condition, colour: str) -> str:
+    """The words of a condition: at the right end of its line, or below a line that ends before the window."""
+    last = one.lengths[-1]
+    height = _down(mean_interval(accuracy_of(rows, one.name, last))[0])
+    if last == PAST[-1]:
+        return text(_across(last) + 12, height + 4, one.words, colour, "start")
+    return text(LEFT + 8, height + 26, f"{one.words} (other tokens: orange, above)", colour, "start")
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ from workbench.core.lazy import face
 
 if TYPE_CHECKING:
     from workbench.models.interop.bridge import to_bridge
+    from workbench.models.interop.hugging_face.visible_keys import change_visible_keys
     from workbench.models.interop.upstream_lens import to_upstream
     from workbench.models.positions.encoding import Encoding
     from workbench.models.positions.registry import ENCODINGS, make_encoding
@@ -28,6 +29,7 @@ __all__ = [
     "ModelConfig",
     "RNNConfig",
     "SSMConfig",
+    "change_visible_keys",
     "check_encoding",
     "make_encoding",
     "to_bridge",
@@ -45,6 +47,7 @@ __getattr__, __dir__ = face(
         "ModelConfig": "transformer.config",
         "RNNConfig": "rnn.config",
         "SSMConfig": "ssm.config",
+        "change_visible_keys": "interop.hugging_face.visible_keys",
         "check_encoding": "testing",
         "make_encoding": "positions.registry",
         "to_bridge": "interop.bridge",
