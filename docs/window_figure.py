@@ -33,8 +33,8 @@ def window_figure() -> str:
         text(10, 24, "Gemma-3-270M copies worse once the first token is out of sight", INK, "start", heading(15)),
         text(10, 44, "Up: share of right copied words (24 sequences, 95 % interval). Across: tokens of the prompt.",
              GREY, "start"),
-        text(10, 62, "Fifteen of 18 layers see the last 512 tokens only, left of the dashed line all of them.", GREY,
-             "start"),
+        text(10, 62, "Fifteen of 18 layers see the last 512 tokens only. Orange, left of the line: token 37 or 101 is "
+             "hidden.", GREY, "start"),
         line(edge, TOP - 8, edge, TOP + HEIGHT, INK, ' stroke-dasharray="4,4"'),
         text(edge, TOP - 12, "512 tokens", INK),
     ]  # fmt: skip
@@ -68,12 +68,12 @@ def _curve(rows: Sequence[Mapping[str, Any]], name: str, lengths: Sequence[int],
 
 
 def _label(rows: Sequence[Mapping[str, Any]], one: Condition, colour: str) -> str:
-    """The words of a condition: at the right end of its line, or below a line that ends before the window."""
+    """The words of a condition: at the right end of its line, or below a line inside the window."""
     last = one.lengths[-1]
     height = _down(mean_interval(accuracy_of(rows, one.name, last))[0])
     if last == PAST[-1]:
         return text(_across(last) + 12, height + 4, one.words, colour, "start")
-    return text(LEFT + 8, height + 26, f"{one.words} (other tokens: orange, above)", colour, "start")
+    return text(LEFT + 2, height + 20, one.words, colour, "start")
 
 
 def main() -> None:

@@ -24,11 +24,13 @@ def gemma(tmp_path_factory: pytest.TempPathFactory) -> PretrainedModel:
 
 def logits(model: PretrainedModel) -> torch.Tensor:
     with torch.no_grad():
-        return model(TOKENS)
+        found: torch.Tensor = model(TOKENS)
+    return found
 
 
 def pattern(model: PretrainedModel) -> torch.Tensor:
-    return model.run_with_cache(TOKENS, names_filter=PATTERN)[1][PATTERN]
+    found: torch.Tensor = model.run_with_cache(TOKENS, names_filter=PATTERN)[1][PATTERN]
+    return found
 
 
 def test_another_window_is_that_of_another_config(gemma: PretrainedModel, tmp_path: Path) -> None:
