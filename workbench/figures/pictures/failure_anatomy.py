@@ -57,7 +57,7 @@ PART_COLOURS: Mapping[str, int] = {
     "first_window": 1, "last_window": 0, "last_token": 2, "position_only": 5, "counts": 6, "bigram": 3,
 }  # fmt: skip
 """Shortcut -> the place of its colour among those of configurations; other shortcuts have the last one."""
-RIGHT, OTHER_WRONG = "blue: right", "grey: wrong, other"
+RIGHT_SHARE, OTHER_WRONG = "blue: right", "grey: wrong, other"
 """Entries of the legend for the bars of right answers, and of wrong ones that no followed shortcut explains."""
 _ROOM = 168
 _BESIDE, _WIDTH = 0.1, 0.17
@@ -136,7 +136,7 @@ def failure_anatomy(
     drawing.layout.meta |= {"slice": drawing.layout.meta["slice"] + hatched}
     t = TOKENS[look.theme]
     labels: list[Label] = [(f"followed: from {FOLLOWED:g}", FOLLOWED, t["ink3"], False)] if len(agreement) else []
-    labels += [(RIGHT, 0.0, t["ink2"], False), (OTHER_WRONG, 1.0, t["ink2"], False)]
+    labels += [(RIGHT_SHARE, 0.0, t["ink2"], False), (OTHER_WRONG, 1.0, t["ink2"], False)]
     parts = {str(row["target"]) for row in wrong_parts(right, agreement) if row is not None}
     for (shortcut,), part in sorted(agreement.group("target"), key=lambda group: str(group[0])):
         labels.append(_add_shortcut(drawing, str(shortcut), part, look))
