@@ -17,6 +17,7 @@ from workbench.models.base.protocol import HookedModel
 from workbench.models.base.without_attention import NoHeadsError
 from workbench.models.positions import PositionError
 from workbench.models.rnn.model import Recurrence
+from workbench.tasks import make_task
 
 CELLS: dict[str, dict[str, Any]] = {
     "gru": {}, "elman": {"cell": "elman"}, "relu": {"cell": "elman", "nonlinearity": "relu"},
@@ -228,3 +229,22 @@ def test_what_does_not_fit_is_refused(fields: dict[str, Any], message: str) -> N
 def test_ids_that_do_not_fit_the_tokens_are_refused() -> None:
     with pytest.raises(PositionError, match="tokens"):
         build("gru, zeros")(tokens(), torch.zeros(2, 5, dtype=torch.long))
+
+
+@EVERY_CELL
+def test_a_small_network_learns_parity(cell: str) -> None:
+    """From random weights, in 400 updates on sequences of 8 bits, with an answer after each bit. Chance is 0.5."""
+    task, generator = make_task("parity"), torch.Generator().manual_seed(0)
+    sizes = {"d_vocab": task.d_vocab, "d_vocab_out": task.d_vocab_out, "n_layers": 1, "d_model": 16, "n_ctx": 16}
+    model = HookedRNN(RNNConfig(**sizes, **CELLS[cell], initial_state="ones"), seed=1)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    for _ in range(400):
+        batch = task.sample(64, 8, generator)
+        loss = task.loss(model(batch.tokens), batch)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    batch = task.sample(512, 8, generator)
+    with torch.no_grad():
+        right = task.correct(model(batch.tokens), batch)
+    assert right.double().mean() > 0.95
