@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from workbench.core.errors import LensError, quoted_value
-from workbench.measure.edits.interventions.all_interventions import by_name
-from workbench.measure.edits.interventions.intervention import IdEdit, TrainedIds
+from workbench.measure.edits.interventions.intervention import TrainedIds
+from workbench.measure.edits.interventions.position import POSITION, Interpolate
 from workbench.measure.intervals import wilson
 from workbench.models.transformer.tie_sets import nearest_hardmax, sort_rows
 from workbench.tasks.base import Batch, Task
@@ -232,8 +232,7 @@ def check_squeezed_ids(squeezed_ids: Callable[[int, int], Tensor]) -> None:
     Args:
         squeezed_ids: ``(positions, last) -> ids [positions]``, none of them above ``last``.
     """
-    edit = by_name("P.int")
-    assert isinstance(edit, IdEdit)
+    edit = next(one for one in POSITION if isinstance(one, Interpolate))
     for positions, last in ((64, 31), (250, 31), (20, 31)):
         ids = _tensor(squeezed_ids(positions, last), "squeezed_ids", (positions,)).double()
         own = torch.arange(positions)

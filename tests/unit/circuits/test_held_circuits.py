@@ -484,7 +484,7 @@ def test_influence_and_few_tokens(held: Held) -> None:
     assert overlaps(np.array([[1, 2], [3, 4]]), np.array([[2, 9], [4, 3]])).tolist() == [1, 2]
     assert (expected_overlap(2, 8), expected_overlap(3, 3)) == (0.5, 3.0)
     for k in (0, 4):
-        with pytest.raises(ValueError, match="cannot be chosen"):
+        with pytest.raises(ValueError, match="k must be from 1 to the number of tokens, 3"):
             expected_overlap(k, 3)
     assert np.array_equal(recall(np.array([[1, 2], [3, 4]]), [{2, 5}, set()]), [0.5, np.nan], equal_nan=True)
     assert len(few_tokens(model, task, batch, 3, 7).chosen[0]) == 7

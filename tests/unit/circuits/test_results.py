@@ -26,7 +26,7 @@ def test_values_are_found_by_name_or_refused(found: Result) -> None:
     assert found.value("prefix_exchange_agreement", **place) == 1.0
     with pytest.raises(KeyError, match="accuracy"):
         found.value("rescue", site="blocks.0.hook_attn_out", length=61)
-    with pytest.raises(KeyError, match="0 rows"):
+    with pytest.raises(KeyError, match="has 0 "):
         found.value("prefix_exchange_agreement", length=7)
 
 

@@ -146,7 +146,7 @@ def test_most_settings_are_plain() -> None:
     assert names["seeds"] == set(Seeds.model_fields)
     assert set(TrainingConfig.model_fields) - names["training"] == {
         "regularizers", "curriculum", "task_schedule", "id_schedule", "start", "fork", "early_stop",
-        "checkpoints",
+        "checkpoints", "carried_states",
     }  # fmt: skip
     assert {"d_model", "n_ctx", "n_layers", "normalization_type"} <= names["architecture"]
     assert {"n_heads", "d_head", "d_mlp", "act_fn", "attn_only", "attention"} <= names["transformer"]

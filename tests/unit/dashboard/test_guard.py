@@ -188,16 +188,16 @@ def test_a_body_that_is_no_question_is_refused_in_a_sentence(
     [
         ({"output": "no.such"}, "There is no callback 'no.such'"),
         ({"output": "step.data"}, "There is no callback"),
-        ({"outputs": {"id": "grid", "property": "rowData"}}, "other outputs"),
-        ({"outputs": None}, "other outputs"),
+        ({"outputs": {"id": "grid", "property": "rowData"}}, "not those of its callback"),
+        ({"outputs": None}, "not those of its callback"),
         ({"inputs": []}, "other inputs values"),
         ({"inputs": [{"id": "run", "property": "data", "value": "x"}]}, "other inputs values"),
         ({"inputs": {"id": "log-version"}}, "other inputs values"),
         ({"state": [7]}, "other state values"),
         ({"state": [{"id": "run", "property": "data", "value": 7}]}, "run.data: Input should be a valid string"),
         ({"state": [{"id": "run", "property": "data"}]}, "run.data: Input should be a valid string"),
-        ({"changedPropIds": "log-version.data"}, "names a change"),
-        ({"changedPropIds": [["run.data"]]}, "names a change"),
+        ({"changedPropIds": "log-version.data"}, "a changed property that its callback does not read"),
+        ({"changedPropIds": [["run.data"]]}, "a changed property that its callback does not read"),
     ],
 )
 def test_a_question_must_be_one_that_a_page_asks(client: FlaskClient, changes: dict[str, Any], said: str) -> None:

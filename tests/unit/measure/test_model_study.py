@@ -240,9 +240,9 @@ ROWS: list[Any] = [
 
 
 @pytest.mark.parametrize(("quantity", "where", "value", "said"), [
-    ("a", {"length": 4}, 0.5, ""), ("a", {"length": 8}, 0.0, ""), ("a", {"value": 0.5, "length": 4}, 0.5, ""), ("a", {}, None, "2 rows"),
-    ("b", {}, None, "1 rows"), ("c", {}, None, "0 rows"), ("a", {"length": 9}, None, "0 rows"),
-    ("a", {"length": 4, "value": 0.0}, None, "0 rows"),
+    ("a", {"length": 4}, 0.5, ""), ("a", {"length": 8}, 0.0, ""), ("a", {"value": 0.5, "length": 4}, 0.5, ""), ("a", {}, None, "has 2 "),
+    ("b", {}, None, "has 1 "), ("c", {}, None, "has 0 "), ("a", {"length": 9}, None, "has 0 "),
+    ("a", {"length": 4, "value": 0.0}, None, "has 0 "),
 ])  # fmt: skip
 def test_the_one_value_of_a_quantity_at_a_place(
     quantity: str, where: dict[str, Any], value: float | None, said: str

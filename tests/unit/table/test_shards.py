@@ -95,7 +95,7 @@ def test_names_that_would_leave_the_folder_are_refused(tmp_path, measurement, st
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"key": "k2"}, "another key"),
+        ({"key": "k2"}, "must contain the key of its metadata, k2"),
         ({"rows": "3"}, "rows"),
         ({"spec": "[1]"}, "spec"),
         ({"spec": "{"}, "spec"),

@@ -265,7 +265,7 @@ def test_what_continues_a_run_is_saved_at_checkpoints_and_after_so_many_seconds(
 ) -> None:
     saved: list[int] = []
     monkeypatch.setattr(training_loop, "RESUME_EVERY_S", every)
-    monkeypatch.setattr(training_loop, "save_state", lambda *given: saved.append(given[-1].step))
+    monkeypatch.setattr(training_loop, "save_state", lambda *given: saved.append(given[4].step))
     Trainer(config(), tmp_path / "run").run()
     assert saved == saves
 

@@ -109,5 +109,5 @@ def test_what_cannot_be_chosen_is_told() -> None:
         )
     with pytest.raises(ValueError, match=r"\b60\b"):
         few_tokens(adder(SOURCE), SOURCE, batch, LENGTH)
-    with pytest.raises(ValueError, match="5 tokens"):
+    with pytest.raises(ValueError, match="number of tokens, 5"):
         expected_overlap(6, 5)

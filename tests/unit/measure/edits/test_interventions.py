@@ -28,7 +28,9 @@ def config(
     absolute: bool = False,
 ) -> Any:  # fmt: skip
     encoding = SimpleNamespace(name="some", reads_ids=reads, before_attention=before, table=table, absolute=absolute)
-    return SimpleNamespace(attention=attention, positions=encoding, ids=SimpleNamespace(coupled=coupled), n_layers=2)
+    mixes_by = "scan" if attention == "none" else "attention"
+    ids = SimpleNamespace(coupled=coupled)
+    return SimpleNamespace(attention=attention, mixes_by=mixes_by, positions=encoding, ids=ids, n_layers=2)
 
 
 NO_IDS, ROLES = "the model reads no position ids", "its ids are roles that the task gives, not places"

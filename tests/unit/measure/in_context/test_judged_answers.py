@@ -70,7 +70,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 
 
 @pytest.mark.parametrize(("changed", "said"), [
-    ({}, ""), ({"strings": 1}, "needs whole numbers"), ({"strings": 3}, "no answer to 2-2, of 6 prompts"), ({"strings": 0}, "needs whole numbers"),
+    ({}, ""), ({"strings": 1}, "needs whole numbers"), ({"strings": 3}, "has no answer to prompt 2-2 of .*, which has 6"), ({"strings": 0}, "needs whole numbers"),
     ({"strings": "2"}, "needs whole numbers"), ({"seed": None}, "needs whole numbers"), ({"seed": 1.0}, "needs whole numbers"),
     ({"lengthlens": "answers"}, "is not a file of prompts"), ({"task": "ur"}, "is not a file of prompts"), ({"task": None}, "is not a file of prompts"),
     ({"task": stored_task(make_task("ur"))}, "describes no task in its first line"),

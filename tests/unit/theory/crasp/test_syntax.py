@@ -240,7 +240,7 @@ def test_outputs_are_the_last_line_or_those_named():
         ("alphabet a\nx := count(Q(a)) * count(Q(a)) > 1", "line 2, column 18: * multiplies a count by an integer"),
         ("alphabet a\nx := count[1..](Q(a)) > 0", "line 2, column 13: the local predicate 1.. is unbounded"),
         ("alphabet a\nx := count[3..1](Q(a)) > 0", "line 2, column 13: the range 3..1 is empty"),
-        ("alphabet a\nx := count[-1](Q(a)) > 0", "line 2, column 6: an offset i - j is at least 0"),
+        ("alphabet a\nx := count[-1](Q(a)) > 0", "line 2, column 6: an offset i - j must be at least 0, not -1"),
         ("alphabet a\nx := MOD(4, 4)", "line 2, column 6: a remainder modulo 4 is in 0..3"),
         ("alphabet a\nx := MOD(a, 4)", "line 2, column 10: an integer is needed here, but 'a' was found"),
         ("alphabet a\nx := #[j<=i] Q(a) > 1", "line 2, column 6: # is not read here; write count(P)"),

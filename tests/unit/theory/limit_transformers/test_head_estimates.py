@@ -39,7 +39,7 @@ def test_a_local_term_counts_from_the_negligible_size_on(size: float, tau: int) 
 
 
 def test_too_little_to_probe_with_is_refused() -> None:
-    with pytest.raises(TheoryError, match="2 strings"):
+    with pytest.raises(TheoryError, match="2 sequences"):
         estimate_heads(limit_model(), strings(8, 20), 0)
     with pytest.raises(TheoryError, match="linear"):
         estimate_heads(limit_model(positions="none", attention="linear"), PROBES, 0)
@@ -90,5 +90,5 @@ def test_probing_needs_two_strings_and_one_token_more_than_it_reads() -> None:
     assert needed == 28
     assert len(estimates.estimate_heads(model, strings(2, needed + 1), 0)) == 1
     for count_, length in ((1, needed + 1), (2, needed)):
-        with pytest.raises(TheoryError, match="2 strings"):
+        with pytest.raises(TheoryError, match="2 sequences"):
             estimates.estimate_heads(model, strings(count_, length), 0)

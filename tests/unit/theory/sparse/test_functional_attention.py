@@ -70,7 +70,7 @@ def test_one_place_is_an_attention_head_with_scores_zero_and_minus_infinity() ->
 
 
 def test_too_short_a_string_is_refused() -> None:
-    with pytest.raises(TheoryError, match="3 positions"):
+    with pytest.raises(TheoryError, match="k = 3 tokens"):
         SparseAttention(3, lambda s, z: True, lambda z: F(1))((1, 2))
 
 
@@ -154,7 +154,7 @@ def test_impossible_couplings_are_refused() -> None:
     rng = np.random.default_rng(0)
     with pytest.raises(TheoryError, match="sequence"):
         CoupledLaw(FAR, 2, lambda places, length: lambda j: j + 1).sample(4, rng)
-    with pytest.raises(TheoryError, match="joins position"):
+    with pytest.raises(TheoryError, match="the same id as another position"):
         CoupledLaw(FAR, 2, lambda places, length: lambda j: 1).sample(5, rng)
 
 
@@ -163,7 +163,7 @@ def test_sets_of_places_from_the_smallest_string_on(monkeypatch: pytest.MonkeyPa
     assert anywhere((2, 2)) == 4
     assert anywhere((1, 2)) == 3, "where none is admitted all are"
     assert anywhere((1, 2, 2)) == 4
-    with pytest.raises(TheoryError, match="1 tokens"):
+    with pytest.raises(TheoryError, match="k = 2 tokens, not 1"):
         anywhere((2,))
     assert sparse.pairs_at(4, 2) == [(1, 3), (2, 4)]
     assert sparse.pairs_at(2, 2) == []
