@@ -27,6 +27,7 @@ class NamesToAvoid(NamedTuple):
     participles: frozenset[str]
     usual: frozenset[str]
     pronouns: frozenset[str]
+    left: frozenset[str] = frozenset()
 
     def __contains__(self, name: object) -> bool:
         if not isinstance(name, str) or name in self.usual:
@@ -59,18 +60,22 @@ def is_true_or_false(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return is_property and function.returns is not None and ast.unparse(function.returns) == "bool"
 
 
-def public_names(tree: ast.AST, file: str, avoid: NamesToAvoid, kind: str = "function") -> Iterator[Finding]:
-    """Public functions, methods and classes with a name to avoid; functions inside functions are not public."""
+def public_names(tree: ast.AST, file: str, avoid: NamesToAvoid, owner: str = "") -> Iterator[Finding]:
+    """Public functions, methods and classes with a name to avoid; functions inside functions are not public.
+
+    A method is called ``Class.method``; ``owner`` is the class that ``tree`` is in.
+    """
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.ClassDef):
             if node.name.lower() in avoid:
                 yield Finding("class", file, node.lineno, node.name)
-            yield from public_names(node, file, avoid, "method")
+            yield from public_names(node, file, avoid, node.name)
         elif isinstance(node, FUNCTIONS):
             if node.name in avoid and not is_true_or_false(node):
-                yield Finding(kind, file, node.lineno, node.name)
+                kind, name = ("method", f"{owner}.{node.name}") if owner else ("function", node.name)
+                yield Finding(kind, file, node.lineno, name)
         else:
-            yield from public_names(node, file, avoid, kind)
+            yield from public_names(node, file, avoid, owner)
 
 
 def long_lived_locals(tree: ast.AST, file: str, avoid: NamesToAvoid) -> Iterator[Finding]:

@@ -22,7 +22,7 @@ def draw(folder: Path, out: Path, knobs: dict[str, str]) -> list[str]:
     Raises:
         UsageError: for a file that is neither .png nor .html, or a .png without a Chromium.
     """
-    rows = Table.load(folder).joined(measurement="behaviour", quantity="loss")
+    rows = Table.load(folder).frame_with_runs(measurement="behaviour", quantity="loss")
     if rows.empty:
         raise UsageError(f"{folder} holds no measured run; lengthlens sweep plateau makes them")
     data = loss_plateau.data(rows, knobs=knobs)

@@ -130,7 +130,7 @@ def probe(
     found = run(
         measurement, model, by_length.values(), trained=trained, inside=fit_lengths, untrained=untrained, seed=seed
     )
-    weights = {name: p.directions.weight.numpy() for name, p in measurement.frozen.items()}
+    weights = {name: p.directions.weight.numpy() for name, p in measurement.frozen_probes.items()}
     return ProbeResult(found.measurement, found.rows, found.trained, fit_lengths, tuple(measurement.read), weights)
 
 

@@ -191,7 +191,7 @@ class ConditionalProbes(ResampledMeasurement):
         """Return both quantities at all layers and lengths, with their controls."""
 
         rng = partial(study.rng, self.name)
-        fit = halves(self.drawn, rng("split"))
+        fit = halves(self.sequences_per_length, rng("split"))
         fixed = self.memo(study, lambda: self._fixed(study, fit, rng))
         new_rows = []
         for length, rows in sorted(self.rows.items()):

@@ -41,7 +41,7 @@ class ProbeMeasurement(ResampledMeasurement):
     _frozen: Mapping[str, Probe] = PrivateAttr(default_factory=dict)
 
     @property
-    def frozen(self) -> Mapping[str, Probe]:
+    def frozen_probes(self) -> Mapping[str, Probe]:
         """The frozen probe of ``transfer``, by target; empty before :meth:`decode`."""
         return self._frozen
 
@@ -71,7 +71,7 @@ class ProbeMeasurement(ResampledMeasurement):
         """
         if not self.rows:
             return []
-        decoder = Decoder(self.rows, inside, halves(self.drawn, rng("split")), rng)
+        decoder = Decoder(self.rows, inside, halves(self.sequences_per_length, rng("split")), rng)
         self._frozen = decoder.frozen
 
         def input_controls() -> InputControls:

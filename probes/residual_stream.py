@@ -84,7 +84,7 @@ class StreamMeasurement(Measurement):
         return self._read
 
     @property
-    def drawn(self) -> int:
+    def sequences_per_length(self) -> int:
         """Number of observed sequences per length."""
         return self._drawn
 

@@ -114,7 +114,11 @@ def reuse(rounds: int) -> list[Line]:
 
     patched = [name for name in sites(model) if "attn.hook_z" in name]
     times = interleaved(
-        {"resumed": resumed, "whole": whole, "row": lambda: [row.patched(name, row.rows[name]) for name in patched]},
+        {
+            "resumed": resumed,
+            "whole": whole,
+            "row": lambda: [row.patched_outputs(name, row.rows[name]) for name in patched],
+        },
         rounds,
         warm=1,
     )

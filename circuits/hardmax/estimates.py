@@ -65,7 +65,7 @@ class MeanEstimates:
         values = self._values[name][:, at[0], at[1]]
         return values[~np.isnan(values)]
 
-    def resampled(self, name: str, at: At) -> Floats:
+    def resampled_means(self, name: str, at: At) -> Floats:
         """Return ``[resample]``, the resampled means."""
         found: Floats = self._means[:, self._place[name], at[0], at[1]]
         return found

@@ -71,7 +71,7 @@ class LengthRecord:
     tie_set: TieSet
 
     @cached_property
-    def used(self) -> int:
+    def sequence_count(self) -> int:
         """The number of sequences that contain at least one query."""
         return int((self.queries > 0).sum())
 

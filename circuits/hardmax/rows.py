@@ -92,7 +92,7 @@ class HardmaxRows:
         if self.bits is not None:
             all_fields += [self._p_bit(record, at, self.bits), self._hardmax_length(record, at)]
         place = {"law": self.law, "length": record.length, "layer": at[0], "head": at[1]}
-        return [row(**place, **{"n": record.used} | fields) for fields in all_fields]
+        return [row(**place, **{"n": record.sequence_count} | fields) for fields in all_fields]
 
     # ---- means ---------------------------------------------------------------------------------
     def _mean(self, record: LengthRecord, quantity: str, at: At) -> Row:
@@ -100,7 +100,7 @@ class HardmaxRows:
         estimate = self._estimates[record.length](name, at)
         if estimate is None:
             return _undefined(quantity, why)
-        left_out = record.used - estimate.n
+        left_out = record.sequence_count - estimate.n
         note = f"undefined in {left_out} more sequences: {why}" if left_out else ""
         if quantity != "argmax_mass":
             return _measured(quantity, estimate, logs, note)
@@ -154,7 +154,7 @@ class HardmaxRows:
         value = (second.mean - first.mean) / run
         estimate = MeanEstimate(value, None, None, second.n, first.equal and second.equal)
         if not estimate.equal:
-            rise = ends[1].resampled(names[1], at) - ends[0].resampled(names[0], at)
+            rise = ends[1].resampled_means(names[1], at) - ends[0].resampled_means(names[0], at)
             low, high = (float(end) for end in interval(rise / run))
             estimate = MeanEstimate(value, low, high, second.n, False)
         return _measured(quantity, estimate, False, _joined(f"from prefix length {before.length}", note))

@@ -54,7 +54,7 @@ class LastRow:
             self._inputs = cached_inputs(model.cfg, self._clean.seen)
             self._at = self.model.places(self._clean.ids, self._clean.outputs.dtype)
 
-    def patched(self, name: str, row: Tensor) -> Float[Tensor, "batch out"]:
+    def patched_outputs(self, name: str, row: Tensor) -> Float[Tensor, "batch out"]:
         """Return the outputs of the last query with its residual-stream vector at a site replaced by ``row``."""
         if self._whole:
             return self._patched_pass(name, row)
@@ -103,7 +103,7 @@ class LastRow:
         q, k, v = attn.parts(attn.project(self.model.blocks[layer].ln1(x)))
         if self._at.turn is not None:
             last = tuple(part[:, -1:] for part in self._at.turn)
-            turned = self.model.cfg.positions.turned
+            turned = self.model.cfg.positions.rotate
             q, k = turned(q, last), turned(k, last)
         inputs = replace(inputs, q=_ending(inputs.q, q), k=_ending(inputs.k, k))
         pattern = inputs.pattern(inputs.scores([inputs.q.shape[1] - 1]))

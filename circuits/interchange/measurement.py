@@ -196,7 +196,7 @@ class Interchange(MeasurementWithoutBatches):
     factors: Annotated[Factors, AfterValidator(_beyond)] = (2, 8)
     resamples: Count = 400
 
-    def unmeasured(self, grid: Grid) -> str:
+    def why_not_measured(self, grid: Grid) -> str:
         return within_training(grid, NAME, "pairs the longest length within training with longer ones")
 
     def finish(self, study: Study) -> list[Row]:

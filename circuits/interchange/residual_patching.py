@@ -113,7 +113,7 @@ def residual_interchange(
             for name in listed if bases is None else bases:
                 theirs = source_rows.rows[name][index]
                 made = theirs if bases is None else exchanged_within(row.rows[name], theirs, bases[name])
-                outputs.setdefault((choice, name), []).append(row.patched(name, made))
+                outputs.setdefault((choice, name), []).append(row.patched_outputs(name, made))
         start += len(piece)
     clean_outputs = torch.cat(clean)
     results = {}

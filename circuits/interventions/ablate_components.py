@@ -55,7 +55,7 @@ def answers(task: Task, outputs: Float[Tensor, "batch pos out"], batch: Batch) -
     """Return whether each sequence with a query at its end is answered right, and its loss."""
     counted = counted_queries(batch)
     asked = counted.any(1)
-    right = task.answered(task.correct(outputs, batch), batch)[asked]
+    right = task.sequence_correct(task.correct(outputs, batch), batch)[asked]
     loss = torch.where(counted, task.losses(outputs, batch), 0.0).sum(1)[asked] / counted.sum(1)[asked]
     return Answers(right.double().numpy(force=True), loss.double().numpy(force=True))
 

@@ -146,7 +146,7 @@ class HeadEffect(MeasurementWithoutBatches):
             why = "the task asks nothing at this length"
             return [missing_row("undefined", why, quantity=q.name, **place) for q in QUANTITIES]
         chosen, control = choose(drops)
-        tested = sets.tested(chosen, control, means, self.replicates)
+        tested = sets.test_head(chosen, control, means, self.replicates)
         effects = [self._effect(study, tested, mode, place) for mode in MODES]
         rows = [
             row(quantity="selection_drop", layer=head[0], head=head[1], mode=mode, value=lost / count, n=count, **place)
@@ -408,7 +408,7 @@ class _Sets:
         self.study.passes += len(self.heads) * len(MODES)
         return drops, count
 
-    def tested(self, head: Head, control: Head | None, means: Mapping[int, Tensor], replicates: int) -> Tested:
+    def test_head(self, head: Head, control: Head | None, means: Mapping[int, Tensor], replicates: int) -> Tested:
         """Return the results on set B without the chosen head, and without its control."""
         layer, which = head
         kept = [which] if control is None else [which, control[1]]

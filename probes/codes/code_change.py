@@ -143,6 +143,6 @@ def codes_of(measurement: ResampledMeasurement, study: Study, control: str = "")
         NoCode: where nothing can be compared at any length.
     """
     rng = partial(study.rng, measurement.name)
-    fit = halves(measurement.drawn, rng("split"))
+    fit = halves(measurement.sequences_per_length, rng("split"))
     rows = {n: relabel_rows(r, TARGET, control, rng("shuffle", n)) for n, r in measurement.rows.items()}
     return Codes(rows, study.grid.inside, fit, rng, measurement.resamples)

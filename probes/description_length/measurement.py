@@ -113,7 +113,9 @@ class DescriptionLength(ResampledMeasurement):
     def _labels(self, study: Study, length: int, target: Target) -> tuple[Tensor, Tensor]:
         """Return the labels in the order in which they are sent, and that order."""
         rows = self.rows[length]
-        order = torch.from_numpy(study.rng(self.name, "order").permutation(self.drawn))[rows.sequence].argsort()
+        order = torch.from_numpy(study.rng(self.name, "order").permutation(self.sequences_per_length))[
+            rows.sequence
+        ].argsort()
         return target.of(rows)[order], order
 
     def _fixed(self, study: Study, target: Target) -> Iterator[Row]:
@@ -155,7 +157,7 @@ class DescriptionLength(ResampledMeasurement):
         self, study: Study, length: int, site: str, control: str, code: Code, y: Tensor, classes: int
     ) -> Iterator[Row]:
         n, rng = len(y), study.rng(self.name, "bootstrap", length)
-        ends = [[float(end) for end in interval(drawn)] for drawn in code.resampled(rng, self.resamples)]
+        ends = [[float(end) for end in interval(drawn)] for drawn in code.resample(rng, self.resamples)]
         low, high = (end / n for end in ends[0])
         yield self._row("description_length", length, site, control, ProbeScore(code.length() / n, low, high), n)
         yield self._row("compression", length, site, control, ProbeScore(code.compression(), *ends[1]), n)

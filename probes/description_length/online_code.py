@@ -67,7 +67,7 @@ class Code:
         """Return the length of the plain code divided by that of this code."""
         return float(self.plain.sum() / self.bits.sum())
 
-    def resampled(self, rng: np.random.Generator, resamples: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def resample(self, rng: np.random.Generator, resamples: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return lengths and compressions with the rows of each block resampled; the probes stay the same."""
         total = np.zeros((resamples, 2))
         for b in range(int(self.block.max()) + 1):

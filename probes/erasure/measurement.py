@@ -160,7 +160,7 @@ class Erasure(StreamMeasurement):
 
     def finish(self, study: Study) -> list[Row]:
         """Return the accuracies of all edits of one checkpoint."""
-        fit = halves(self.drawn, study.rng(self.name, "split"))
+        fit = halves(self.sequences_per_length, study.rng(self.name, "split"))
         lengths = exact_multiples(study.grid, study.task, self.factors)
         return [made for n in lengths if n in self.rows for made in self._length(study, n, fit)]
 
@@ -179,7 +179,7 @@ class Erasure(StreamMeasurement):
             for target in (TARGET, POSITION):
                 arms, lost = self._every_arm(study, i, target, length, fit)
                 yield from (self._undefined(length, place | fields, problem) for fields, problem in lost)
-                outputs = (passes.edited(site, _edit(arm, tested, length)) for arm in arms)
+                outputs = (passes.edited_outputs(site, _edit(arm, tested, length)) for arm in arms)
                 right = [self._right(study, logits, tested, length) for logits in outputs]
                 yield from self._report(length, place, arms, right, intact)
 

@@ -37,7 +37,7 @@ class ResumedPasses:
         """Return the outputs without edits."""
         return forward(self.model, self.batch, [])["logits"]
 
-    def edited(self, site: str, change: Callable[..., Tensor]) -> Float[Tensor, "batch pos out"]:
+    def edited_outputs(self, site: str, change: Callable[..., Tensor]) -> Float[Tensor, "batch pos out"]:
         """Return the outputs with an edit of the residual stream.
 
         Args:

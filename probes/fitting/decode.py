@@ -187,8 +187,8 @@ class Decoder:
             problem = self._unfrozen[target.name]
             return [UndefinedTarget(mode, "", problem) for mode in (TRANSFER, RECALIBRATED)]
         probe, truth = self.frozen[target.name], target.of(test)
-        again = probe.recalibrated(fit.x, target.of(fit), target.classes)
-        flips = tuple(probe.reversed(again))
+        again = probe.recalibrate(fit.x, target.of(fit), target.classes)
+        flips = tuple(probe.sign_flips(again))
         return [
             ProbeArm(TRANSFER, "", probe(test.x), truth),
             ProbeArm(RECALIBRATED, "", again(test.x), truth, flips),

@@ -192,11 +192,11 @@ class Probe:
         """Return the predicted class, value or vector."""
         return self.rule(self.directions(x))
 
-    def recalibrated(self, x: Float[Tensor, "site row d"], y: Shaped[Tensor, "row *s"], classes: int) -> Probe:
+    def recalibrate(self, x: Float[Tensor, "site row d"], y: Shaped[Tensor, "row *s"], classes: int) -> Probe:
         """Return a probe with the same directions and the rule refitted on other rows."""
         return Probe(self.directions, fit_rule(self.directions(x), y, classes))
 
-    def reversed(self, other: Probe) -> list[bool]:
+    def sign_flips(self, other: Probe) -> list[bool]:
         """Return, per site, whether ``other`` reads the same directions with the opposite sign.
 
         Defined for one direction (real numbers and two classes); all False otherwise.

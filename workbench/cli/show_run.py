@@ -96,7 +96,7 @@ def head(console: Console, run: Run) -> None:
     notes += [compiled_limit(training["compiled"])] if "compiled" in training else []
     notes += [run.weightless] if run.rows_only else []
     with isolate_errors(notes.append, "why training ended cannot be read"):
-        notes += [f"ended early: {run.ended}"] if run.ended else []
+        notes += [f"ended early: {run.stop_reason}"] if run.stop_reason else []
     for note in notes:
         console.print(note, style="dim", highlight=False, markup=False)
 

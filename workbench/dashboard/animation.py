@@ -73,7 +73,7 @@ def _frame(panel: Panel, at: PanelCursor, step: int) -> bytes | None:
     except NotMeasured:
         return None
     meta = dict(figure.layout.meta or {}) | {"slice": ""}
-    title = str(figure.update_layout(meta=meta).titled().layout.title.text)
+    title = str(figure.update_layout(meta=meta).with_titles().layout.title.text)
     parts = (f"step {whole(step)}", f"length {whole(at.cursor.length)}")
     figure.update_layout(meta=meta | {"slice": " \u00b7 ".join(part for part in parts if part not in title)})
     return to_png(picture_of(figure, *SIZE), scale=1)

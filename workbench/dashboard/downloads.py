@@ -196,7 +196,7 @@ class Export:
             if self.run is None:
                 raise Unknown(f"there is no run {asked.get('run', '')!r} here")
             self.cursor, _ = resolve(search, self.run)
-            self.at = PanelCursor.asked(context.store, self.run, self.cursor, asked)
+            self.at = PanelCursor.from_link(context.store, self.run, self.cursor, asked)
             lacking = [name for name in panel.takes if name not in self.at.values] if isinstance(panel, Panel) else []
             if lacking:
                 raise Unknown(f"{panel.id} needs its {' and '.join(lacking)} in the address of the export")

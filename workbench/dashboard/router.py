@@ -108,7 +108,7 @@ def has_arrived(context: Context, here: dict[str, Any] | None) -> bool:
 
 def _first(runs: dict[str, RunView]) -> str | None:
     """The run that *Run* leads to: the first that is measured, else the first."""
-    measured = [name for name, run in runs.items() if run.measured]
+    measured = [name for name, run in runs.items() if run.measurement_names]
     return next(iter([*measured, *runs]), None)
 
 

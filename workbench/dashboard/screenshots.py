@@ -105,7 +105,7 @@ def take(
     browser_path = find_browser()
     if browser_path is None:
         raise SystemExit("no Chromium found: install one, or name it in the variable CHROMIUM")
-    measured = [name for name, view in Store([root]).runs().items() if view.measured]
+    measured = [name for name, view in Store([root]).runs().items() if view.measurement_names]
     if not measured:
         raise SystemExit(f"{root} holds no measured run: lengthlens measure {root} makes the rows")
     addresses = {

@@ -47,7 +47,7 @@ def name_entry(findings: Findings, recurrent: bool = False) -> Entry:
         findings: the results of the interventions.
         recurrent: whether the model has steps in place of keys.
     """
-    able = {family: trial for family, trial in findings.families.items() if family in findings.passed}
+    able = {family: trial for family, trial in findings.families.items() if family in findings.recovering_families}
     scores = [able[family] for family in ("D", "K") if family in able]
     ranked = sorted(scores, key=lambda trial: -_value(trial))
     by = able.get("P")

@@ -197,7 +197,7 @@ class Diagnosis(MeasurementWithoutBatches):
     law: TestSet = "matched"
     resamples: Count = 1000
 
-    def unmeasured(self, grid: Grid) -> str:
+    def why_not_measured(self, grid: Grid) -> str:
         return within_training(grid, self.name, "says why a model fails past its training length")
 
     def finish(self, study: Study) -> list[Row]:
@@ -383,7 +383,7 @@ class Diagnosed:
         a_reference = balanced_accuracy(self.at_reference.right, self.at_reference.classes)
         values = [share.value for _, share in head_shares]
         a_at = balanced_accuracy(at.right, at.classes)
-        said = Blind(blind.passed, math.log(batch.tokens.shape[1] / self.reference.tokens.shape[1]))
+        said = Blind(blind.recovering_families, math.log(batch.tokens.shape[1] / self.reference.tokens.shape[1]))
         site = name_site(blocks, heads, values, said, a_reference, a_at, chance(at.classes))
         rows = [
             row(quantity="failure_site", label=site.label, layer=site.layer, head=site.head, note=site.note, **shared)

@@ -71,7 +71,7 @@ class Findings:
     bootstrap: Bootstrap
 
     @property
-    def passed(self) -> frozenset[str]:
+    def recovering_families(self) -> frozenset[str]:
         """Return the families of interventions whose best member recovers enough of the accuracy drop."""
         return frozenset(family for family, one in self.families.items() if passes(one))
 

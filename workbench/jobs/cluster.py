@@ -171,7 +171,7 @@ class _Workers:
         self.refused = {name: why for name, why in self.refused.items() if name in running}
         new = [name for name in running if name not in self.used and name not in self.refused]
         if new:
-            if refused := self.scheduler.refused(new, self.marks):
+            if refused := self.scheduler.refusals(new, self.marks):
                 still = self.scheduler.workers()  # one that died while it was looked at is no reason to complain
                 new = [name for name in new if name in still]
                 self.refused |= {name: why for name, why in refused.items() if name in still}
@@ -233,7 +233,7 @@ class _Out:
         if ended is not None:
             yield from self._outcome(*ended)
         if self.scheduler.lost:
-            raise self.scheduler.gone()
+            raise self.scheduler.lost_error()
         if time.monotonic() - self.looked >= LOOK_S:
             for worker in self.workers.look():
                 for index in sorted(worker.out):
@@ -322,7 +322,7 @@ class _Out:
         except TimeoutError:
             self._fetch_again(index, ended)
         except CancelledError:  # nobody here did that to what is out: the connection broke
-            raise self.scheduler.gone() from None
+            raise self.scheduler.lost_error() from None
         except Exception as error:  # noqa: BLE001 - a failure of its job, which is logged
             self._release(index, ended)
             yield from self._raised(index, error)

@@ -80,17 +80,17 @@ class Scheduler:
         try:
             told = self.client.sync(self.client.scheduler.identity, n_workers=-1, callback_timeout=ANSWER_S)
         except (OSError, RuntimeError, AttributeError):  # the last two: it closed meanwhile
-            raise self.gone() from None
+            raise self.lost_error() from None
         return {name: one for name, one in told["workers"].items() if one["status"] == "running"}
 
-    def gone(self) -> ClusterError:
+    def lost_error(self) -> ClusterError:
         """The error for a scheduler that no longer answers."""
         return ClusterError(
             f"the Dask scheduler at {self.address} does not answer any more; finished work is kept. "
             "Start a scheduler, and run the same command to resume"
         )
 
-    def refused(self, names: Sequence[str], marks: Mapping[str, str]) -> dict[str, str]:
+    def refusals(self, names: Sequence[str], marks: Mapping[str, str]) -> dict[str, str]:
         """Address -> a clause that explains why a worker cannot be used. Usable workers are left out.
 
         Args:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar, run
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from workbench.core.former_names import FormerName, OverridableFormerNames
 from workbench.measure.settings import refusal
 
 if TYPE_CHECKING:
@@ -245,7 +246,7 @@ def show(observer: Observer, cache: Mapping[str, Tensor]) -> None:
         show(again, cache)
 
 
-class Measurement(BaseModel):
+class Measurement(OverridableFormerNames, BaseModel):
     """The base class of measurements. A measurement observes forward passes, reduces the activations to statistics, and
     returns rows.
 
@@ -330,11 +331,13 @@ class Measurement(BaseModel):
             deepens=self.deepens,
         )
 
-    def unmeasured(self, grid: Grid) -> str:
+    def why_not_measured(self, grid: Grid) -> str:
         """Return why the measurement cannot measure a length that the caller named; "" if it can measure all of
         them.
         """
         return ""
+
+    unmeasured: ClassVar[FormerName] = FormerName("why_not_measured")
 
     @abstractmethod
     def hooks(self, cfg: Architecture) -> list[str]:

@@ -198,7 +198,7 @@ def run(
     if inside is not None:
         grid = replace(grid, inside=tuple(named_lengths(None, inside)))
     spec = measurement.spec
-    if why := measurement.unmeasured(grid):
+    if why := measurement.why_not_measured(grid):
         raise MeasurementError(why)
     model = readable_model(model, task)
     study = ModelStudy(model, task, grid, sequences or spec.sequences, seed, untrained, batches)

@@ -65,7 +65,7 @@ class TrialSubject:
         """Return the lengths that a measurement accepts: all of them, or those from N on."""
         past = tuple(n for n in self.lengths if n >= self.trained)
         grid = Grid(self.trained, self.lengths, (self.trained,), past[1:], self.lengths)
-        return past if measurement.unmeasured(grid) else self.lengths
+        return past if measurement.why_not_measured(grid) else self.lengths
 
 
 def _small(task: Task, architecture: str, seed: int, options: Mapping[str, Any]) -> HookedModel:

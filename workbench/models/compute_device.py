@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from workbench.core.errors import quoted_value
+from workbench.core.former_names import FormerName
 from workbench.models.errors import DeviceError
 
 DEVICES = "cpu, cuda, cuda:1, mps or auto"
@@ -54,7 +55,7 @@ class ComputeDevice:
         found = {"device": self.kind} if self.kind != "cpu" else {}
         return found | ({"dtype": self.dtype} if self.dtype else {})
 
-    def found(self) -> ComputeDevice:
+    def resolve(self) -> ComputeDevice:
         """Return the device after checking that it exists. For ``auto`` it is the first of cuda, mps and cpu that
         exists.
 
@@ -78,6 +79,8 @@ class ComputeDevice:
                 f"there is no {self.device} on this machine: torch finds {count} of that kind, numbered from 0"
             )
         return self
+
+    found = FormerName("resolve")
 
 
 def _count(torch: object, kind: str) -> int:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.core.canonical import key_of
 from workbench.core.failures import isolate_errors
+from workbench.core.former_names import FormerName
 from workbench.core.html_card import card, ends_of
 from workbench.core.names import UNTRAINED_RUNS
 from workbench.core.stored_model import StoredModel, component_name
@@ -202,7 +203,7 @@ class Run:
         return int((self.config["training"].get("curriculum") or {}).get("low", 1))
 
     @property
-    def ended(self) -> str:
+    def stop_reason(self) -> str:
         """Return why training stopped before its last planned step, in one clause; "" if it did not stop early.
 
         Raises:
@@ -211,10 +212,12 @@ class Run:
         steps = self.steps
         return str(self.meta(steps[-1]).get("ended", "")) if steps else ""
 
+    ended = FormerName("stop_reason")
+
     @property
     def finished(self) -> bool:
         """Whether training has ended, at its last planned step or by early stopping."""
-        return int(self.config["training"]["steps"]) in self.steps or bool(self.ended)
+        return int(self.config["training"]["steps"]) in self.steps or bool(self.stop_reason)
 
     def step_path(self, step: int) -> Path:
         return self.path / "steps" / f"{step:08d}"

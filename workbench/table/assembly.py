@@ -132,7 +132,7 @@ def assemble(run_path: Path, table: StoredRows | None = None) -> Assembly:
         part = _newest_sound(run_path, [part for part in group if fresh(part)], problems)
         if part is not None:
             chosen.append(part)
-            fresh.served(part)
+            fresh.record_part(part)
     chosen, outdated = _of_newest_versions(run_path, chosen)
     problems += fresh.missing() + outdated
     taken = {part.identity for part in chosen}
@@ -268,7 +268,7 @@ class _Freshness:
             self.stale.add((part.measurement, part.step))
         return False
 
-    def served(self, part: TablePart) -> None:
+    def record_part(self, part: TablePart) -> None:
         """Record that an intact part exists after all, so that its measurement is not missing."""
         self.stale.discard((part.measurement, part.step))
 

@@ -13,6 +13,7 @@ import duckdb
 import pyarrow as pa
 
 from workbench.core.failures import isolate_errors
+from workbench.core.former_names import FormerName
 from workbench.core.suggest import nearest
 from workbench.table.errors import TableError
 from workbench.table.folder_state import run_state
@@ -211,11 +212,13 @@ class Table:
         """All rows as a DataFrame, another name of :meth:`frame` without conditions."""
         return self.frame()
 
-    def joined(self, **equals: Any) -> pd.DataFrame:
+    def frame_with_runs(self, **equals: Any) -> pd.DataFrame:
         """Return the rows of :meth:`frame` with the columns of the row's run added (see :meth:`sql`). These columns can
         be filtered, too.
         """
         return self._select("joined", JOINED, equals)
+
+    joined = FormerName("frame_with_runs")
 
     def runs(self) -> pd.DataFrame:
         """Return one row per run, with the columns :data:`workbench.table.runs_view.RUNS`, sorted by name."""

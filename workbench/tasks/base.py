@@ -20,6 +20,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from workbench.core.errors import quoted_value
+from workbench.core.former_names import FormerName, OverridableFormerNames
 from workbench.core.html_card import card
 from workbench.core.limits import LONGEST
 from workbench.core.names import BOS, DISTRIBUTIONS, TEST_SETS
@@ -56,7 +57,7 @@ SMALL_RECURRENT: Mapping[tuple[str, str], Mapping[str, Any]] = {
 """Options of a small model without attention that learns a small state or a count in about a minute on one core."""
 
 
-class Task(BaseModel):
+class Task(OverridableFormerNames, BaseModel):
     """A sequence map and the distributions of its sequences. The fields of a subclass are the task's parameters.
 
     ``lengthlens new task NAME`` writes a subclass that works, with its test. ``lengthlens tasks --check NAME.py:Class``
@@ -534,13 +535,15 @@ class Task(BaseModel):
         """
         return None
 
-    def answered(self, right: Bool[Tensor, "batch pos"], batch: Batch) -> Bool[Tensor, " batch"]:
+    def sequence_correct(self, right: Bool[Tensor, "batch pos"], batch: Batch) -> Bool[Tensor, " batch"]:
         """Return, for each sequence, whether it counts as answered correctly, given which queries are answered
         correctly.
 
         The last query decides. If the answer has several tokens, all of them must be right.
         """
         return right[:, -1] if batch.prompt is None else (right | ~batch.mask).all(1)
+
+    answered: ClassVar[FormerName] = FormerName("sequence_correct")
 
     def prefix_closed(self, law: Law) -> bool:
         """Whether every prefix of a sequence from this distribution is distributed like sequences of the prefix's

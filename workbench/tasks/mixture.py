@@ -308,8 +308,10 @@ class Mixture(Task):
     def period(self) -> int:
         return 1 if self.marked else self.component(0).period
 
-    def answered(self, right: Bool[Tensor, "batch pos"], batch: Batch) -> Bool[Tensor, " batch"]:
-        return super().answered(right, batch) if self.marked else self.component(0).answered(right, batch)
+    def sequence_correct(self, right: Bool[Tensor, "batch pos"], batch: Batch) -> Bool[Tensor, " batch"]:
+        return (
+            super().sequence_correct(right, batch) if self.marked else self.component(0).sequence_correct(right, batch)
+        )
 
     def answer_index(self, batch: Batch) -> Int[Tensor, " batch"] | None:
         return super().answer_index(batch) if self.marked else self.component(0).answer_index(batch)

@@ -172,7 +172,7 @@ def stored_task(task: Task) -> dict[str, Any]:
         return {**stored_task(task.inner), PRESENTED: fields}  # type: ignore[attr-defined]  # all that are presented have one
     code = _CODE.get(type(task))
     part = {"name": task.name, "parameters": task.parameters}
-    return part if code is None else {**part, "source": code.stored}
+    return part if code is None else {**part, "source": code.as_source}
 
 
 def same_task(held: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:

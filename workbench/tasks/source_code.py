@@ -51,7 +51,7 @@ class TaskCode:
     sha256: str
 
     @property
-    def stored(self) -> dict[str, str]:
+    def as_source(self) -> dict[str, str]:
         """The ``source`` to store in ``run.json``."""
         return dict(zip(KEYS, (self.file, self.cls, self.sha256), strict=True))
 

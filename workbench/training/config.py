@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     BaseModel,
@@ -19,6 +19,7 @@ from pydantic import (
     model_validator,
 )
 
+from workbench.core.former_names import FormerName
 from workbench.core.limits import COUNT, DRAWN, LONGEST
 from workbench.models.architectures import make_config
 from workbench.models.base.architecture import Architecture
@@ -242,10 +243,12 @@ class TrainingConfig(Config):
         return [step for step in steps if step == 0 or step >= first]
 
     @property
-    def settled(self) -> int:
+    def constant_from(self) -> int:
         """The first step from which the length distribution, the task and the id sampler no longer change."""
         ids = self.id_schedule.over if self.id_schedule else 0
-        return max([self.curriculum.settled(), ids, *(s.over for s in self.task_schedule)])
+        return max([self.curriculum.constant_from(), ids, *(s.over for s in self.task_schedule)])
+
+    settled: ClassVar[FormerName] = FormerName("constant_from")
 
 
 class RunConfig(Config):

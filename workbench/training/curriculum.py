@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validator, model_validator
@@ -11,13 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validat
 from workbench.core import names
 from workbench.core.construct import construct
 from workbench.core.errors import quoted_value
+from workbench.core.former_names import FormerName, OverridableFormerNames
 from workbench.core.limits import COUNT, LONGEST
 from workbench.core.suggest import nearest
 from workbench.tasks.base import Task
 from workbench.training.errors import TrainingError
 
 
-class Curriculum(BaseModel):
+class Curriculum(OverridableFormerNames, BaseModel):
     """A distribution of lengths over training; ``low`` and ``high`` bound every length that it draws.
 
     All sequences of a batch have one length, so the distribution is one over batches. With
@@ -49,9 +50,11 @@ class Curriculum(BaseModel):
         """
         return task.lengths(self.low, self.high)
 
-    def settled(self) -> int:
+    def constant_from(self) -> int:
         """The first step from which the length distribution no longer changes."""
         return 0
+
+    settled: ClassVar[FormerName] = FormerName("constant_from")
 
     def describe(self) -> str:
         """Return the length distribution in words, as one clause."""
@@ -124,7 +127,7 @@ class Growing(Curriculum):
         task.lengths(self.low, self.start)  # refuses a start too short for the task
         return task.lengths(self.low, self.top(steps - 1))
 
-    def settled(self) -> int:
+    def constant_from(self) -> int:
         return self.over
 
     def describe(self) -> str:
@@ -217,8 +220,8 @@ class Mixture(Curriculum):
     def possible(self, task: Task, steps: int) -> list[int]:
         return sorted({n for one in self.components for n in one.possible(task, steps)})
 
-    def settled(self) -> int:
-        return max(one.settled() for one in self.components)
+    def constant_from(self) -> int:
+        return max(one.constant_from() for one in self.components)
 
     def describe(self) -> str:
         total = sum(self.weights)
@@ -265,8 +268,8 @@ class Switched(Curriculum):
         first = self.before.possible(task, min(steps, self.at))
         return sorted({*first, *(self.after.possible(task, steps) if steps > self.at else ())})
 
-    def settled(self) -> int:
-        return max(self.at, self.after.settled())
+    def constant_from(self) -> int:
+        return max(self.at, self.after.constant_from())
 
     def describe(self) -> str:
         return f"{self.before.describe()} before step {self.at:,}, and {self.after.describe()} from then on"

@@ -78,7 +78,7 @@ class StartingWeights:
         start = Start(run=run.id, step=step, sha256=str(run.meta(step)["sha256"]))
         return cls(start, run.task, dict(run.config["model"]), tensors)
 
-    def carried(self, task: Task, cfg: Architecture) -> dict[str, torch.Tensor]:
+    def initial_weights(self, task: Task, cfg: Architecture) -> dict[str, torch.Tensor]:
         """The initial weights of a model of ``cfg`` for ``task``: those of the checkpoint, with tokens matched by name.
 
         If both tasks have the same vocabulary, the weights are bit-identical to the checkpoint's.

@@ -125,7 +125,7 @@ class Trainer:
         start: StartingWeights | None = None,
     ) -> None:
         self.config, self.folder, self.watcher = config, folder, watcher
-        self.device = ComputeDevice(device or config.training.device).found().device
+        self.device = ComputeDevice(device or config.training.device).resolve().device
         self.task, self.training, self.seeds = config.task, config.training, config.seeds
         self.schedule = self.training.planned_steps
         self.live = Live(folder)
@@ -217,7 +217,7 @@ class Trainer:
         if self.start is None or named != self.start.start:
             whose = f"run {named.run} at step {named.step}" if named else "no other run"
             raise TrainingError(f"{self.folder} was started from the weights of {whose}; give --start RUN@STEP again")
-        return self.start.carried(self.task, self.config.model)
+        return self.start.initial_weights(self.task, self.config.model)
 
     def _from_the_start(self) -> State:
         """The state at step 0, with the given initial weights if there are some."""
@@ -412,7 +412,7 @@ class Trainer:
     def _ended(self, step: int, lengths: Sequence[int]) -> str:
         """Why training ends early at ``step``, or "" if it continues."""
         stop = self.training.early_stop
-        if stop is None or step >= self.training.steps or not stop.due(step, self.training.settled):
+        if stop is None or step >= self.training.steps or not stop.due(step, self.training.constant_from):
             return ""
         found = [self._accuracy(n, stop.sequences, "early stop", step) for n in lengths]
         self.state.streak = stop.streak(self.state.streak, step, min(found))
@@ -440,7 +440,7 @@ class Trainer:
         right = self.task.correct(outputs, batch)
         if next_ids is not None:
             right &= ids_right(next_ids, ids, batch.mask)
-        return float(self.task.answered(right, batch).double().mean())
+        return float(self.task.sequence_correct(right, batch).double().mean())
 
     def _log(self, step: int) -> None:
         if self.state.log and self.state.log[-1]["step"] == step:

@@ -56,7 +56,7 @@ def test_every_hover_names_a_row(gallery: Context, of_run: dict[str, Rows], name
 def test_differences_are_of_two_rows(gallery: Context, of_run: dict[str, Rows]) -> None:
     for a, b in (("majority_nope_s0", "majority_learned"), ("majority_nope_s0", "flip_flop_rotary_s0")):
         run = view_of(gallery, a)
-        at = PanelCursor.asked(gallery.store, run, default_cursor(run), {"run2": b})
+        at = PanelCursor.from_link(gallery.store, run, default_cursor(run), {"run2": b})
         seen = 0
         for panel in compare.PANELS:
             if panel.side == "b" or panel.form == "heads":

@@ -50,7 +50,7 @@ def test_a_run_ends_where_its_own_lengths_are_learned_and_says_so(ended) -> None
     assert last < STEPS
     assert last % 6 == 0
     assert run.finished
-    assert run.ended == (
+    assert run.stop_reason == (
         f"accuracy was at least 0.7 at lengths 5, 7, 9 in 3 checks in a row, 6 steps apart, up to step {last}"
     )
     assert "ended" not in run.meta(run.steps[-2])
@@ -66,9 +66,9 @@ def test_the_table_and_show_tell_of_the_early_end(ended, capsys) -> None:
 
     _, run = ended
     (row,) = Table.load(run.path).runs().to_dict("records")
-    assert (row["steps"], row["last_step"], row["ended"]) == (STEPS, run.steps[-1], run.ended)
+    assert (row["steps"], row["last_step"], row["ended"]) == (STEPS, run.steps[-1], run.stop_reason)
     head(Console(width=300), run)
-    assert f"ended early: {run.ended}" in capsys.readouterr().out
+    assert f"ended early: {run.stop_reason}" in capsys.readouterr().out
 
 
 def test_up_to_its_end_the_run_is_the_one_without_early_stop(ended, tmp_path) -> None:
@@ -78,7 +78,7 @@ def test_up_to_its_end_the_run_is_the_one_without_early_stop(ended, tmp_path) ->
     assert len(both) >= 3
     assert all(run.meta(step)["sha256"] == free.meta(step)["sha256"] for step in both)
     assert free.steps[-1] == STEPS
-    assert free.ended == ""
+    assert free.stop_reason == ""
 
 
 @pytest.mark.parametrize("before", [0, 1, 6, 7])
@@ -100,7 +100,7 @@ def test_a_killed_run_ends_at_the_same_step(ended, tmp_path, before: int) -> Non
             trainer.run()
     cut = Trainer(config(STOP), tmp_path / "cut").run()
     assert cut.steps == run.steps
-    assert cut.ended == run.ended
+    assert cut.stop_reason == run.stop_reason
     assert cut.meta(last)["sha256"] == run.meta(last)["sha256"]
 
 
@@ -114,7 +114,7 @@ def test_a_run_that_has_ended_is_not_trained_on(ended) -> None:
 def test_a_goal_that_is_never_reached_ends_nothing(tmp_path) -> None:
     run = Trainer(config({**STOP, "patience": 99}, steps=20), tmp_path / "run").run()
     assert run.steps[-1] == 20
-    assert run.ended == ""
+    assert run.stop_reason == ""
     assert run.finished
 
 

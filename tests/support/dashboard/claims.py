@@ -69,7 +69,7 @@ def place_of(gallery: Context, name: str, **moved: Any) -> PanelCursor:
     run = view_of(gallery, name)
     cursor = default_cursor(run)
     other = BESIDE.get(name, "flip_flop_rotary_s0")
-    return PanelCursor.asked(gallery.store, run, replace(cursor, **moved), {"run2": other})
+    return PanelCursor.from_link(gallery.store, run, replace(cursor, **moved), {"run2": other})
 
 
 def drawn(gallery: Context, panel: Panel, at: PanelCursor) -> list[str]:

@@ -17,7 +17,7 @@ A, B = "majority-nope-s0", "flip_flop-rotary-s0"
 def at(answers: Context) -> PanelCursor:
     run = answers.store.run(A)
     assert run is not None
-    return PanelCursor.asked(
+    return PanelCursor.from_link(
         answers.store,
         run,
         Cursor(A, 1000, 100, 0, 1),

@@ -144,7 +144,7 @@ def dashboard(root: Path, drawn: bool) -> Iterator[str]:
                 status = client.get(f"/data/{one.id}.csv", query_string={"run": run.name, "run2": "sound"}).status_code
                 if status not in (200, 404, 422):
                     yield f"traceback of {one.id}.csv: status {status}"
-                at = PanelCursor.asked(answers.store, run, cursor, {"run2": "sound"})
+                at = PanelCursor.from_link(answers.store, run, cursor, {"run2": "sound"})
                 for mode in ("figure", "table"):
                     to_json_plotly(render_panel(one, at, LOOK, mode))
         to_json_plotly(describe_all([subject(run) for run in odd]))

@@ -187,7 +187,9 @@ def of(found: Facts, task: Task, batch: Batch, window: int) -> None:
     if task.real:
         outputs = batch.targets.double() + 4 * task.tolerance_ * (outputs - 0.5)
     right = task.correct(outputs, batch)
-    found.add(float(task.loss(outputs, batch)), right, task.answered(right, batch), task.shown_outputs(outputs[:1]))
+    found.add(
+        float(task.loss(outputs, batch)), right, task.sequence_correct(right, batch), task.shown_outputs(outputs[:1])
+    )
 
 
 def _whole(answer: Any) -> Any:

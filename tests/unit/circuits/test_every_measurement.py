@@ -49,7 +49,7 @@ def few(name: str) -> Measurement:
 def lengths_for(made: Measurement, trained: int, lengths: list[int]) -> list[int]:
     """All of them; of a measurement that starts at N, those from N on."""
     grid = Grid(trained, (*lengths,), (trained,), (), (*lengths,))
-    return [n for n in lengths if n >= trained] if made.unmeasured(grid) else lengths
+    return [n for n in lengths if n >= trained] if made.why_not_measured(grid) else lengths
 
 
 @pytest.mark.parametrize("name", NAMES)

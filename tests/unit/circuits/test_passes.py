@@ -53,9 +53,9 @@ def test_one_patched_row_is_the_whole_patched_pass(options: dict[str, object], a
     for name in names:
         with torch.no_grad():
             whole = model.run_with_hooks(recipients.tokens, fwd_hooks=[(name, put(name))])
-        assert torch.allclose(mine.patched(name, theirs.rows[name]), whole[:, -1], atol=1e-10), name
+        assert torch.allclose(mine.patched_outputs(name, theirs.rows[name]), whole[:, -1], atol=1e-10), name
         assert torch.equal(whole[:, :-1].argmax(-1), clean[:, :-1].argmax(-1))
-    assert torch.allclose(mine.patched(names[0], mine.rows[names[0]]), clean[:, -1], atol=1e-10)
+    assert torch.allclose(mine.patched_outputs(names[0], mine.rows[names[0]]), clean[:, -1], atol=1e-10)
 
 
 def test_blocks_before_an_edit_do_not_run_again(asked: Make) -> None:

@@ -236,7 +236,7 @@ def test_the_separator_of_known_points() -> None:
 def test_a_turned_linear_layer_is_not_max_margin(monkeypatch: pytest.MonkeyPatch) -> None:
     hand = first_and_last(7)
     points = [
-        np.where(letters[:, 0] == letters[:, -1], 1.0, -1.0)[:, None] * hand.attended(letters)
+        np.where(letters[:, 0] == letters[:, -1], 1.0, -1.0)[:, None] * hand.attention_output(letters)
         for letters in map(even_pairs_training.sequences, range(1, 8))
     ]
     best, _ = even_pairs_training.largest_margin(np.unique(np.concatenate(points), axis=0), hand.linear)

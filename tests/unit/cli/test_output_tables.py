@@ -116,7 +116,7 @@ def test_missing_values_are_null_or_empty() -> None:
 def test_a_prediction_has_the_values_of_its_object() -> None:
     predictions = data("predict", "parity")["predictions"]
     for row, positions in zip(predictions, ("none", "learned"), strict=True):
-        expected = predict("parity", Positions.named(positions))
+        expected = predict("parity", Positions.from_name(positions))
         assert row["prediction"] == expected.verdict
         assert (row["theorem"], row["reason"]) == (expected.theorem, expected.reason)
         assert row["assumptions"] == "; ".join(expected.assumptions)

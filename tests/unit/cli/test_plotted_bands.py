@@ -93,8 +93,8 @@ def test_notebooks_draw_the_figure_of_the_command(many: Path, over: Any) -> None
     figure = figures.quantity_of_runs(table, "accuracy", over=over)
     drawn = plot_runs(many, "accuracy", None, over, None, None).figure
     assert figure.data == drawn.data
-    assert "trained lengths up to 31 to 32" in figure.titled().layout.title.text
-    assert "medians of 9 runs by task" in figure.titled().layout.title.text
+    assert "trained lengths up to 31 to 32" in figure.with_titles().layout.title.text
+    assert "medians of 9 runs by task" in figure.with_titles().layout.title.text
     with pytest.raises(ValueError, match="did you mean accuracy"):
         figures.quantity_of_runs(table, "acuracy")
 

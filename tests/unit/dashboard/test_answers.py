@@ -336,4 +336,4 @@ def test_pages_know_every_word_that_they_write() -> None:
     every = Filters("v", "t", "p", "x", "1", "hold", "g", (("a", "b"),), "s")
     assert set(parse(write_filters(every)[1:])) == set(FILTER_KEYS)
     asked = SweepQuery(("m", "q", "", "", ""), "x", "y", 7, 8, fixed=(("a", "b"),), over="max")
-    assert set(asked.written()) == set(SWEEP_KEYS)
+    assert set(asked.address_parts()) == set(SWEEP_KEYS)

@@ -399,8 +399,8 @@ def test_what_tells_two_runs_apart_cites_both_rows(gallery: Context, of_run: dic
     told: list[str] = []
     for a, b in (("majority_nope_s0", "majority_learned"), ("majority_nope_s0", "compiled/majority_first_32")):
         run = view_of(gallery, a)
-        at = PanelCursor.asked(gallery.store, run, default_cursor(run), {"run2": b})
-        other = at.beside
+        at = PanelCursor.from_link(gallery.store, run, default_cursor(run), {"run2": b})
+        other = at.other_side
         data = over_length_difference(
             run.frame, other.run.frame, step=at.cursor.step, step_b=other.cursor.step,
             trained=run.trained, trained_b=other.run.trained,
@@ -415,7 +415,7 @@ def test_what_tells_two_runs_apart_cites_both_rows(gallery: Context, of_run: dic
 def test_medians_over_seeds_are_of_the_rows_of_all_seeds(gallery: Context, of_run: dict[str, Rows]) -> None:
     run = view_of(gallery, "majority_nope_s0")
     seeds = ["majority_nope_s0", "majority_nope_s1"]
-    at = PanelCursor.asked(gallery.store, run, default_cursor(run), {"run2": "flip_flop_rotary_s0"})
+    at = PanelCursor.from_link(gallery.store, run, default_cursor(run), {"run2": "flip_flop_rotary_s0"})
     seen = 0
     for panel in compare.SEED_PANELS:
         if not panel.id.endswith("-a"):

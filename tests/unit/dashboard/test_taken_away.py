@@ -86,7 +86,7 @@ def test_copied_commands_name_the_folder_whatever_it_is_called(odd: Context) -> 
 
 def test_copied_snippets_name_the_folder_whatever_it_is_called(odd: Context) -> None:
     """Every string of a snippet is one literal, and the ones that are paths are the run's."""
-    run = next(run for run in odd.store.runs().values() if run.measured)
+    run = next(run for run in odd.store.runs().values() if run.measurement_names)
     query = f"?run={run.name}&run2={run.name}".replace(" ", "%20").replace(";", "%3B")
     asked = {"accuracy-length", "loss", "cmp-accuracy-d", "cmp-seeds-accuracy-a", "phase", "try-clean", "seq"}
     for name in asked:

@@ -161,7 +161,7 @@ def test_what_trials_find(name: str, held: Held) -> None:
         "members": told(found.members),
         "families": {"of": list(found.families), **told([*found.families.values()])},
         "pairs": told(found.pairs),
-        "passed": sorted(found.passed),
+        "passed": sorted(found.recovering_families),
         "passes": trials.passes,
         "accuracy": [float(at_reference.right.mean()), float(at.right.mean())],
     })  # fmt: skip

@@ -92,10 +92,10 @@ def test_the_colour_of_a_cell_is_that_of_its_value() -> None:
 def test_a_notebook_shows_the_title_and_a_page_does_not(figures: dict[str, TitledFigure]) -> None:
     figure = figures["lines"]
     assert figure.layout.title.text is None
-    titled = figure.titled()
+    titled = figure.with_titles()
     assert titled.layout.title.text.startswith("<b>Accuracy</b>")
     assert titled.layout.yaxis.title.text == "Accuracy"
-    assert figures["bars"].titled().layout.yaxis.title.text is None, "names of interventions say what they are"
+    assert figures["bars"].with_titles().layout.yaxis.title.text is None, "names of interventions say what they are"
 
 
 @pytest.mark.parametrize("name", ["figure", "figure.jpeg", "figure.svg.bak"])
@@ -119,7 +119,7 @@ def test_names_of_lines_stand_at_their_ends_where_there_is_room(tmp_path: Path) 
     def names(drawn: Any) -> dict[str, float]:
         return {note.text: note.y for note in drawn.layout.annotations if note.name == END_LABEL}
 
-    small, large, huge = names(figure), names(figure.titled()), names(figure.titled(4000))
+    small, large, huge = names(figure), names(figure.with_titles()), names(figure.with_titles(4000))
     ends = dict(zip(small, figure.line_ends, strict=True))
     assert max(abs(small[name] - ends[name]) for name in ends) > 0.05
     assert abs(large["matched"] - ends["matched"]) < 1e-9

@@ -47,7 +47,7 @@ def test_rows_of_one_run_need_no_name(table: Table) -> None:
 
 
 def test_the_title_in_notebooks_states_run_and_step(table: Table) -> None:
-    title = figures.accuracy_over_length(table, run=NAME).titled().layout.title.text
+    title = figures.accuracy_over_length(table, run=NAME).with_titles().layout.title.text
     assert f"{NAME}, step 1,200 \u00b7 " in title
 
 
@@ -71,4 +71,4 @@ def test_an_unknown_figure_names_the_nearest() -> None:
 
 def test_a_browser_has_room_for_the_names_of_lines(table: Table) -> None:
     figure = figures.accuracy_over_length(table, run=NAME)
-    assert figure._in_browser().layout.margin.r == 1.25 * figure.titled().layout.margin.r
+    assert figure._in_browser().layout.margin.r == 1.25 * figure.with_titles().layout.margin.r

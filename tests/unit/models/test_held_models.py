@@ -210,7 +210,7 @@ def _of_an_encoding(name: str) -> dict[str, Any]:
         "by lag": None if table is None else digest(table),
         "terms": None if terms is None else [digest(part) for part in (terms.vectors, terms.phi, terms.far)],
         "turn": None if turn is None else [digest(part) for part in turn],
-        "turned": digest(encoding.turned(torch.arange(7.0 * 8).view(1, 7, 1, 8).double(), turn)) if turn else None,
+        "turned": digest(encoding.rotate(torch.arange(7.0 * 8).view(1, 7, 1, 8).double(), turn)) if turn else None,
         "vectors": digest(model.pos_embed(ids, torch.float64).detach()) if encoding.added else None,
         "reach": [None if one is None else [one.period, one.locality, list(one.ids), one.step] for one in (reach, type(encoding).reach({}))],
         "upstream": encoding.upstream_fields(8) if encoding.upstream else None,
@@ -242,7 +242,7 @@ def _ids(name: str) -> dict[str, Any]:
         drawn = law.training(3, pos, n_ctx, torch.Generator().manual_seed(pos + n_ctx), coupled)
         asked = law.evaluation(pos, n_ctx, coupled)
         assert int(drawn.max()) < n_ctx
-        found[f"{pos} of {n_ctx}"] = [digest(drawn), digest(asked), digest(law.shifted(asked, 3))]
+        found[f"{pos} of {n_ctx}"] = [digest(drawn), digest(asked), digest(law.shift_ids(asked, 3))]
     return found
 
 

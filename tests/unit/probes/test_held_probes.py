@@ -71,7 +71,7 @@ def test_probes_of_classes_numbers_and_vectors(held: Held) -> None:
     labels = [rows.labels[name] for name in (TARGET, POSITION, "vector")]
     probes = fit_probes(rows.x, labels, [3, 0, 0], folds(rows.sequence))
     again = [
-        p.recalibrated(-other.x, other.labels[name], c)
+        p.recalibrate(-other.x, other.labels[name], c)
         for p, name, c in zip(probes, (TARGET, POSITION, "vector"), (3, 0, 0), strict=True)
     ]
     two = fit_probes(rows.x, [(labels[0] > 0).long()], [2], folds(rows.sequence))[0]
@@ -82,8 +82,8 @@ def test_probes_of_classes_numbers_and_vectors(held: Held) -> None:
         "said": [short(p(other.x).numpy()) for p in probes],
         "again": [short(p(other.x).numpy()) for p in again],
         "reversed": [
-            *(p.reversed(q) for p, q in zip(probes, again, strict=True)),
-            two.reversed(two.recalibrated(-other.x, (other.labels[TARGET] > 0).long(), 2)), two.reversed(two),
+            *(p.sign_flips(q) for p, q in zip(probes, again, strict=True)),
+            two.sign_flips(two.recalibrate(-other.x, (other.labels[TARGET] > 0).long(), 2)), two.sign_flips(two),
         ],
         "one strength": short([*one.weight.flatten(), *one.bias.flatten(), *one.ridge]),
         "logistic": short(logistic(rows.x[0], labels[0], 4).log2_probabilities(other.x[0])),
@@ -414,7 +414,7 @@ def test_online_codes(held: Held) -> None:
     numbers = number_codes(rows.x[1], [rows.labels[POSITION], rows.labels["vector"]])
     held([
         [short(one.bits), short(one.plain), short(one.block), one.length(), one.compression(), short(one.predicted),
-         short(one.resampled(np.random.default_rng(0), 10))]
+         short(one.resample(np.random.default_rng(0), 10))]
         for one in (made, *numbers)
     ])  # fmt: skip
     assert np.bincount(made.block).tolist() == [8, 8, 16, 33, 65]

@@ -123,10 +123,10 @@ def test_a_vector_of_one_component_is_read_like_a_number():
     number, vector = fit_probes(x, [y, y[:, None]], [0, 0], torch.arange(80) % 4)
     assert torch.equal(number(x), vector(x)[..., 0])
     assert number(x).shape == (1, 80)
-    assert vector.recalibrated(-x, y[:, None], 0).rule.gain < 0
-    assert vector.reversed(vector.recalibrated(-x, y[:, None], 0)) == [True]
+    assert vector.recalibrate(-x, y[:, None], 0).rule.gain < 0
+    assert vector.sign_flips(vector.recalibrate(-x, y[:, None], 0)) == [True]
     for weaker in (0.01, 1.0, 3.0):  # a gain of the same sign, however small, reads them the same way round
-        assert vector.reversed(vector.recalibrated(x / weaker, y[:, None], 0)) == [False]
+        assert vector.sign_flips(vector.recalibrate(x / weaker, y[:, None], 0)) == [False]
 
 
 def test_controls_keep_vectors_together(generators):

@@ -213,7 +213,7 @@ def test_a_checkpoint_as_it_is_written(bare: Run, held: Held) -> None:
 
 
 def test_ends_of_a_run_and_what_it_says_of_itself(bare: Run) -> None:
-    assert (bare.ended, bare.finished, bare.steps) == ("", False, [])
+    assert (bare.stop_reason, bare.finished, bare.steps) == ("", False, [])
     write_checkpoint(bare, 2999, b"a", None)
     assert not bare.finished
     write_checkpoint(bare, 3000, b"b", None)
@@ -224,7 +224,7 @@ def test_ends_of_a_run_and_what_it_says_of_itself(bare: Run) -> None:
     early = Run(bare.path, "early", {**bare.config, "training": {**bare.config["training"], "steps": 9000}})
     assert not early.finished
     write_checkpoint(early, 3001, b"c", None, ended="it was right")
-    assert (early.ended, early.finished) == ("it was right", True)
+    assert (early.stop_reason, early.finished) == ("it was right", True)
     assert bare.equal_steps() == []
     write_checkpoint(bare, 3002, b"b", None)
     write_checkpoint(bare, 3003, b"b", None)

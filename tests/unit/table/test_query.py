@@ -141,7 +141,7 @@ def test_unknown_columns_are_named_with_the_nearest(two):
 
 
 def test_joined_rows_carry_their_run_and_filter_by_it(two):
-    joined = Table.load(two).joined(task="majority", law="matched", step=100, run="solo")
+    joined = Table.load(two).frame_with_runs(task="majority", law="matched", step=100, run="solo")
     assert joined.value.tolist() == pytest.approx([0.18, 0.26])
     assert joined.trained_high.tolist() == [50, 50]
     assert joined.high.isna().all()  # the interval's, not the run's
@@ -267,7 +267,7 @@ def test_an_empty_folder_is_an_empty_table(tmp_path):
     (tmp_path / "README.md").touch()
     (tmp_path / "gallery").mkdir()
     table = Table.load(tmp_path)
-    assert len(table) == len(table.frame()) == len(table.runs()) == len(table.joined()) == 0
+    assert len(table) == len(table.frame()) == len(table.runs()) == len(table.frame_with_runs()) == 0
     assert table.frame().columns.tolist() == SCHEMA.names
     assert (table.problems, table.specs) == ([], {})
 

@@ -200,7 +200,7 @@ def test_one_place_for_each_string_holds_its_answer_or_none_is_stated(found, bos
 def test_the_last_query_decides_or_all_of_an_answer_of_several_tokens(prompt, answered, bare: Batch) -> None:
     mask = torch.tensor([[False, True, True, False], [False, True, True, True]])
     right = torch.tensor([[False, True, True, False], [False, True, False, True]])
-    assert make_task("majority").answered(right, replace(bare, mask=mask, prompt=prompt)).tolist() == answered
+    assert make_task("majority").sequence_correct(right, replace(bare, mask=mask, prompt=prompt)).tolist() == answered
 
 
 @pytest.mark.parametrize(("only", "start", "found"), [

@@ -28,7 +28,7 @@ def test_copying_bare_is_the_items_twice_and_its_second_half_is_asked() -> None:
     assert (first.sort(1).values.diff(dim=1) > 0).all()
     assert batch.item_places == (1, 2, 3, 4, 5)
     assert batch.numbers == (0, 1, 2, 3, 4, 5, 2, 3, 4, 5)
-    assert batch.asked.tolist() == [8, 9]
+    assert batch.supervised_positions.tolist() == [8, 9]
     assert torch.equal(batch.targets[:, [8, 9]], first[:, [3, 4]])
     assert (batch.index(5), batch.index(3), batch.length, task.positions(5)) == (9, 7, 5, 10)
     assert task.chance("matched", 5) == 0.1
@@ -52,7 +52,7 @@ def test_pairs_ask_for_the_value_behind_a_key() -> None:
         assert batch.meta["key_position"][i] - 1 == 1 + 4 * place
         assert batch.meta["answer_position"][i] - 1 == 3 + 4 * place
     assert asked == {0, 1, 2}
-    assert batch.asked.tolist() == [14]
+    assert batch.supervised_positions.tolist() == [14]
     assert not task.admissible(5)
 
 

@@ -89,7 +89,7 @@ def test_a_law_survives_its_json(name: str) -> None:
 def test_the_top_grows_as_stated(growth: str, tops: dict[int, int]) -> None:
     law = curriculum({"law": "growing", "low": 1, "high": 64, "start": 4, "over": 100, "growth": growth})
     assert {step: law.top(step) for step in tops} == tops
-    assert law.settled() == 100
+    assert law.constant_from() == 100
 
 
 def test_a_growing_law_that_training_ends_before_has_the_n_it_reached() -> None:
@@ -120,7 +120,7 @@ def test_a_mixture_draws_its_components_by_weight() -> None:
     short = sum(counts[n] for n in (1, 3, 5))
     assert short / 4000 == pytest.approx(0.75, abs=4 * math.sqrt(0.75 * 0.25 / 4000))
     assert law.components[0].low == 1, "bounds left out are those of the mixture"
-    assert law.settled() == 20
+    assert law.constant_from() == 20
 
 
 @pytest.mark.parametrize(("fields", "sentence"), [
@@ -165,7 +165,7 @@ def test_the_task_of_each_step_is_the_scheduled_one_and_ends_as_the_runs_own(tmp
     batch, _ = trainer.batch(3)
     again = make_task("mod_p_mean", p=2, k=1).label(batch.tokens[:, 1:])
     assert torch.equal(batch.targets, again.targets), "batches are labelled by the task of their step"
-    assert trainer.config.training.settled == 10
+    assert trainer.config.training.constant_from == 10
 
 
 @pytest.mark.parametrize(("schedule", "sentence"), [

@@ -85,7 +85,7 @@ def test_lengths_by_step(name: str, held: Held) -> None:
         for task in (make_task("parity"), make_task("reverse")):
             lengths = [law.length(task, step, generator("data", step)) for step in range(30)]
             found.append([lengths, *(law.possible(task, steps) for steps in (1, 4, 10, 11, 40))])
-        found.append([law.settled(), law.describe()])
+        found.append([law.constant_from(), law.describe()])
         if name == "growing":
             found.append([law.top(step) for step in range(12)])
     held(found)
@@ -246,8 +246,8 @@ def test_a_small_run(name: str, held: Held, tmp_path: Path, monkeypatch: pytest.
     tables = [pq.read_table(run.step_path(step) / "log.parquet").to_pydict() for step in run.steps]
     lines = [list(zip(*table.values(), strict=True)) for table in tables]
     held({
-        "id": run_id(made.as_json()), "trained": run.trained_length, "settled": made.training.settled,
-        "steps": run.steps, "ended": run.ended, "seen": run.meta(run.steps[-1])["trained_ids"],
+        "id": run_id(made.as_json()), "trained": run.trained_length, "settled": made.training.constant_from,
+        "steps": run.steps, "ended": run.stop_reason, "seen": run.meta(run.steps[-1])["trained_ids"],
         "logged": [len(one) for one in lines], "log": lines[-1],
         "all logged": digest(_numbers(lines)), "told": told[-1], "all told": digest(_numbers(told)),
     })  # fmt: skip

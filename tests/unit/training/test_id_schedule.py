@@ -43,7 +43,7 @@ def test_ids_are_consecutive_before_and_those_of_pose_afterwards(tmp_path) -> No
         (batch, ids), (other, pose) = late.batch(step), always.batch(step)
         assert torch.equal(batch.tokens, other.tokens)
         assert torch.equal(ids, torch.arange(ids.shape[1])[None] if step < 8 else pose)
-    assert late.training.settled == 8
+    assert late.training.constant_from == 8
 
 
 def test_a_run_with_a_schedule_is_written_down_and_continued_to_the_same_bits(tmp_path) -> None:

@@ -112,4 +112,4 @@ def test_a_run_without_checkpoints_is_not_finished(tmp_path) -> None:
     write_config(tmp_path, config().as_json())
     run = Run.open(tmp_path)
     assert not run.finished
-    assert run.ended == ""
+    assert run.stop_reason == ""

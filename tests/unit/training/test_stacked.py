@@ -284,7 +284,7 @@ def test_a_stack_answers_as_each_model_alone(task: str, model: dict) -> None:
         assert torch.allclose(outputs[i], alone, atol=1e-5)
         top = alone.topk(2, -1).values
         clear = ((top[..., 0] - top[..., 1]) > 1e-4).all(1)
-        expected = runs[0].task.answered(runs[0].task.correct(alone, own[i]), own[i])
+        expected = runs[0].task.sequence_correct(runs[0].task.correct(alone, own[i]), own[i])
         assert torch.equal(right[i][clear], expected[clear])
     counts = stacked_right_answers(runs[0].task, runs[0].model, weights, length, 32, [0, 1, 2])
     assert torch.equal(counts, right.sum(1))

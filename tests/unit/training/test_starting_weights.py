@@ -90,7 +90,7 @@ def test_names_say_which_rows_are_taken_and_not_their_order(first: Run) -> None:
         def output_names(self):
             return ("d", "c", "b", "a")
 
-    found = StartingWeights(given.start, given.task, given.model, marked).carried(Backwards(**dict(task)), cfg)
+    found = StartingWeights(given.start, given.task, given.model, marked).initial_weights(Backwards(**dict(task)), cfg)
     assert found["embed.W_E"][:, 0].tolist() == [0, 4, 3, 2, 1]
     assert found["unembed.W_U"][0].tolist() == [13, 12, 11, 10]
 

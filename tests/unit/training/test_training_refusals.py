@@ -267,7 +267,7 @@ def carried_rows(held: Named, wanted: Named, tokens: int) -> tuple[list[int], li
         "unembed.b_U": torch.arange(held.d_vocab_out),
     }
     given = StartingWeights(Start(run="r", step=0, sha256="a"), held, cfg.model_dump(mode="json"), tensors)
-    made = given.carried(wanted, cfg)
+    made = given.initial_weights(wanted, cfg)
     assert torch.equal(made["unembed.W_U"][0], made["unembed.b_U"])
     return made["embed.W_E"][:, 0].tolist(), made["unembed.b_U"].tolist()
 

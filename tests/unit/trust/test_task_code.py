@@ -110,7 +110,7 @@ def test_only_a_file_and_a_class_are_code() -> None:
     assert code_of({"name": "majority"}) is None
     assert code_of({"name": "mine.py"}) is None
     assert code_of({"name": "a.pyc:Mine"}) is None
-    assert code_of({"name": "/a b/mine.py:Mine"}).stored == {"file": "/a b/mine.py", "class": "Mine", "sha256": ""}
+    assert code_of({"name": "/a b/mine.py:Mine"}).as_source == {"file": "/a b/mine.py", "class": "Mine", "sha256": ""}
     for name in ("mine.py", "a.pyc:Mine", "os:system", "mine.py:A.b", "../mine.py:"):
         with pytest.raises(TaskError, match="unknown task"):
             task_of({"name": name, "parameters": {}})
@@ -133,7 +133,7 @@ def test_only_a_file_and_a_class_are_code() -> None:
 def test_a_source_says_file_class_and_hash_or_is_refused(file, cls, digest, sound) -> None:
     spec = {"name": "mine", "source": {"file": file, "class": cls, "sha256": digest}}
     if sound:
-        assert code_of(spec).stored == spec["source"]
+        assert code_of(spec).as_source == spec["source"]
     else:
         with pytest.raises(TaskError, match="restore"):
             code_of(spec)

@@ -51,7 +51,7 @@ class Layer:
     scores: Array
     linear: Array
 
-    def attended(self, letters: Array) -> Array:
+    def attention_output(self, letters: Array) -> Array:
         """Return the output of attention ``[sequence, code]`` for sequences of one length."""
         places = codes(letters)
         weights = np.exp(self.scores[places, places[:, -1:]])
@@ -61,7 +61,7 @@ class Layer:
 
     def answers(self, letters: Array) -> Array:
         """Return whether the layer takes each sequence for even pairs."""
-        even: Array = self.attended(letters) @ self.linear > 0
+        even: Array = self.attention_output(letters) @ self.linear > 0
         return even
 
 
@@ -228,7 +228,7 @@ def separation(layer: Layer, longest: int) -> tuple[float, float]:
     for length in range(1, longest + 1):
         letters = sequences(length)
         signs = np.where(letters[:, 0] == letters[:, -1], 1.0, -1.0)
-        points.append(signs[:, None] * layer.attended(letters))
+        points.append(signs[:, None] * layer.attention_output(letters))
     labelled = np.unique(np.concatenate(points), axis=0)
     own = layer.linear / np.linalg.norm(layer.linear)
     own_margin = float((labelled @ own).min())

@@ -67,7 +67,7 @@ class OneRun:
         above, below = row.ends[0], self.row(raw).ends[0]
         return Share(value, strings, (below - above) / (1 - above))
 
-    def made(
+    def new_row(
         self,
         quantity: str,
         item: str,
@@ -113,7 +113,7 @@ def as_it_is(run: OneRun, told: str, quantity: str | None = None, item: str | No
     low, high = row.ends
     value = low if row.value is None else row.value
     named = run.cell.name if item is None else item
-    return run.made(quantity or told, named, value, low, high, row.n, floor_of_share(row))
+    return run.new_row(quantity or told, named, value, low, high, row.n, floor_of_share(row))
 
 
 def floor_of_share(row: RunRow) -> float | None:

@@ -29,7 +29,7 @@ def plateau_ratio(claim: Claim, table: RunTable) -> list[Row]:
             ratio = (far.value or 0.0) / max(near.value or 0.0, 1e-30)
             half = 1.96 * math.hypot(_relative_error(far), _relative_error(near))
             low, high = ratio * math.exp(-half), ratio * math.exp(half)
-            rows.append(run.made("loss at 32N over 16N", cell.name, ratio, low, high, far.n))
+            rows.append(run.new_row("loss at 32N over 16N", cell.name, ratio, low, high, far.n))
     return rows
 
 

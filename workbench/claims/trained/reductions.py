@@ -135,7 +135,7 @@ def over_own(claim: Claim, table: RunTable, quantity: str, base: str, settings: 
                 ratios = [over / max(under, 1e-9) for over in above.ends for under in below.ends]
                 low, high = min(ratios), max(ratios)
                 value = (above.value or 0.0) / max(below.value or 0.0, 1e-9)
-                rows.append(run.made(f"{quantity}, {setting} over {base}", cell.name, value, low, high, above.n))
+                rows.append(run.new_row(f"{quantity}, {setting} over {base}", cell.name, value, low, high, above.n))
     return rows
 
 
@@ -154,7 +154,7 @@ def slope_on_setting(claim: Claim, table: RunTable, quantity: str, settings: Seq
             slopes = x @ drawn / (x @ x)
             value = float(x @ np.array([row.value for row in run_rows]) / (x @ x))
             low, high = np.percentile(slopes, (2.5, 97.5))
-            rows.append(run.made("slope on k", cell.name, value, float(low), float(high), run_rows[0].n))
+            rows.append(run.new_row("slope on k", cell.name, value, float(low), float(high), run_rows[0].n))
     return rows
 
 
@@ -271,7 +271,7 @@ def fails_beyond(claim: Claim, table: RunTable) -> list[Row]:
     for cell in claim.cells:
         for run in runs_of(cell, table):
             fails = float(run.row("verdict").label in (LENGTH_COUPLED, UNSEEN_POSITION))
-            rows.append(run.made("fails beyond N", cell.name, fails, fails, fails, run.row("verdict").n))
+            rows.append(run.new_row("fails beyond N", cell.name, fails, fails, fails, run.row("verdict").n))
     return rows
 
 
@@ -314,5 +314,5 @@ def period_strength(claim: Claim, table: RunTable) -> list[Row]:
                 if told.startswith("period, weights") and row.value and round(row.value) % NEEDED[cell.task] == 0:
                     strengths.append(run.row(told.replace("period,", "period_strength,")).value or 0.0)
             most = max(strengths)
-            rows.append(run.made("strength of the period", cell.name, most, most, most))
+            rows.append(run.new_row("strength of the period", cell.name, most, most, most))
     return rows or [Row("strength of the period", "no run holds", 0.0, 0.0, 1.0, entered=0, planned=len(claim.cells))]

@@ -144,7 +144,7 @@ def largest_factor(claim: Claim, table: RunTable, factors: Sequence[float], leas
                 [row.ends[1] for row in shares],
             )
         )
-        rows.append(run.made("largest multiple of N", run.cell.name, value, low, high, shares[0].n))
+        rows.append(run.new_row("largest multiple of N", run.cell.name, value, low, high, shares[0].n))
     return rows
 
 

@@ -80,4 +80,4 @@ class TrainedRun:
             queries = right_queries(self, batch, self.answers(batch))[0]
         at_end = batch.mask[:, batch.index(batch.length)]
         every = (queries | ~batch.mask).all(1)
-        return self.task.answered(queries, batch)[at_end], every[at_end]
+        return self.task.sequence_correct(queries, batch)[at_end], every[at_end]

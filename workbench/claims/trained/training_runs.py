@@ -57,7 +57,7 @@ class Pace:
     taken: float = 0.0
     thought: float = 0.0
 
-    def expected(self, seconds: float) -> float:
+    def estimate(self, seconds: float) -> float:
         """Return the seconds that a run will take, estimated from earlier runs; 0 before the first run has ended."""
         return seconds * self.taken / self.thought if self.thought else 0.0
 
@@ -136,7 +136,7 @@ def train_and_measure(work: TrainingJob) -> list[RunRow]:
     planned = work.planned
     thought = planned.cell.seconds
     begun = time.monotonic()
-    if work.until is not None and time.time() + PACE.expected(thought) >= work.until:
+    if work.until is not None and time.time() + PACE.estimate(thought) >= work.until:
         raise TimeIsUp("not begun")
     with ExitStack() as held:
         folder = work.runs or held.enter_context(tempfile.TemporaryDirectory())

@@ -49,7 +49,7 @@ def serve_app(
     options += [("--filter", text) for text in filter_ or ()]
     options += [("--trust-code", str(file)) for file in trust_code or ()]
     given = [word for name, value in options if value for word in (name, value)]
-    chosen = ComputeDevice(device, dtype or "").found()
+    chosen = ComputeDevice(device, dtype or "").resolve()
     serve(
         folders or [Path("checkpoints")],
         host=host,

@@ -116,7 +116,7 @@ def measure(
         return
     if not folders:
         raise UsageError("no folder was given; name runs (lengthlens measure checkpoints), or use --list")
-    chosen = ComputeDevice(device, dtype or "").found()
+    chosen = ComputeDevice(device, dtype or "").resolve()
     request = MeasureRequest(
         folders,
         only=only,

@@ -255,5 +255,5 @@ def _asked(
 def _positions(name: str, ids: str | None, settings: dict[str, Any]) -> Positions:
     from workbench.theory.prediction.predict import Positions
 
-    named = Positions.named(name)
+    named = Positions.from_name(name)
     return Positions(name, ids or named.ids, settings)

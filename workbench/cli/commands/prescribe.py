@@ -79,7 +79,7 @@ def prescribe(
         from workbench.models.compute_device import ComputeDevice
 
         request = TrainRequest(task, options, [(path.split("."), value) for path, value in settings.items()])
-        folder, _ = train_one(request, child, ComputeDevice().found())
+        folder, _ = train_one(request, child, ComputeDevice().resolve())
         print(f"Next: lengthlens measure {folder}, then lengthlens compare {run} {folder}")
 
 

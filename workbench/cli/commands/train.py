@@ -261,7 +261,7 @@ def train(
     from workbench.cli.train_request import TrainRequest
 
     settings = assignments(set_ or [])
-    chosen = ComputeDevice(device, dtype or "").found()
+    chosen = ComputeDevice(device, dtype or "").resolve()
     settings += [(["training", name], value) for name, value in chosen.facts.items()]
     request = TrainRequest(task, options, settings)
     numbers = None if seeds is None else seed_list(seeds, seed, settings)
@@ -346,7 +346,7 @@ def continue_run(folder: Path, task: str | None, steps: int | None, given: list[
         print(f"{folder} is finished: its training has ended at step {run.steps[-1]:,}.")
     else:
         kind = run.config["training"].get("device", "cpu")
-        train_one(request, folder, ComputeDevice(kind, "").found())
+        train_one(request, folder, ComputeDevice(kind, "").resolve())
     print(f"Next: lengthlens measure {folder}")
 
 
@@ -390,8 +390,8 @@ def train_one(request: TrainRequest, out: Path | None, chosen: ComputeDevice) ->
             progress.close()
             raise Stopping(f"{folder}: {stopped}.") from None
     print(f"{folder}: {count_of(len(run.steps), 'checkpoint')}, last at step {run.steps[-1]:,}.")
-    if run.ended:
-        print(f"It ended early: {run.ended}.")
+    if run.stop_reason:
+        print(f"It ended early: {run.stop_reason}.")
     with forbid_exit(config.task):
         print(fit_sentence(run))
     return folder, config.task

@@ -113,7 +113,7 @@ def training(run: RunView) -> list[Any]:
     if not len(log):
         return [without_log(run)]
     step = int(log["step"][-1])
-    far = f"Step {whole(step)} of {whole(run.planned)}"
+    far = f"Step {whole(step)} of {whole(run.planned_steps)}"
     text: list[Any] = [f"{far}, training now. " if run.live else f"{far}. "]
     logged = () if run.brief.accuracy else (("accuracy_in", "at trained lengths"), ("accuracy_out", "at twice that"))
     for column, where in logged:

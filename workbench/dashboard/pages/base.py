@@ -47,7 +47,7 @@ class Visit:
     notices: Sequence[Notice] = ()
 
     @property
-    def asked(self) -> Mapping[str, str]:
+    def query(self) -> Mapping[str, str]:
         """Return the query part of the address as a dict."""
         return parse(self.search)
 
@@ -125,5 +125,5 @@ class FreePage(Page):
 
     def draw(self, context: Context, visit: Visit) -> Drawn:
         """Return the page for a request, with the notices of a redirected request above it."""
-        said = unknown_keys(visit.asked, self.keys, self.name) if visit.path == self.path else []
+        said = unknown_keys(visit.query, self.keys, self.name) if visit.path == self.path else []
         return self.layout(context, replace(visit, notices=[*visit.notices, *said]))

@@ -68,7 +68,7 @@ def layout(context: Context, visit: Visit) -> Drawn:
 
 def claim_list(context: Context) -> ClaimList:
     """Return the claims, with the runs of the folder that are like theirs."""
-    return context.published_claims.with_runs(context.store.together().values())
+    return context.published_claims.with_runs(context.store.comparable_runs().values())
 
 
 def body(found: ClaimList, asked: ClaimFilters) -> list[Any]:

@@ -197,7 +197,7 @@ def check(context: Context, run: RunView, extras: Mapping[str, str]) -> tuple[di
 
     If the link chooses configurations, the page shows them, and B only if the link names it.
     """
-    runs, notices = context.store.together(), []
+    runs, notices = context.store.comparable_runs(), []
     name_b = extras.get("run2", "")
     steps = extras.get("steps", "")
     if steps not in ("", "step"):
@@ -210,7 +210,7 @@ def check(context: Context, run: RunView, extras: Mapping[str, str]) -> tuple[di
         configs = link_value(configurations, run)
         return kept | {"run2": name_b if name_b in runs else "", "configs": configs}, [*notices, *stale]
     if name_b not in runs:
-        default = likeliest(run, [one for one in runs.values() if one.name != run.name and one.measured]).name
+        default = likeliest(run, [one for one in runs.values() if one.name != run.name and one.measurement_names]).name
         message = f"This link names the second run {name_b}, which is not in this folder."
         notices += [Notice(message, f"The page shows {default}.", f"Keep {default}")] if name_b else []
         kept["run2"] = default
@@ -255,15 +255,15 @@ def pick(extras: Mapping[str, str]) -> html.Div:
 
 def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
     """Return three equal columns (A, B and their difference), with a row of panels for each kind of evidence."""
-    at = PanelCursor.asked(context.store, run, cursor, extras)
+    at = PanelCursor.from_link(context.store, run, cursor, extras)
     if at.configurations:
         return compare_many.content(context, at)
     run_b = at.other or run
-    names = [name for name, one in context.store.together().items() if one.measured] or [run.name]
+    names = [name for name, one in context.store.comparable_runs().items() if one.measurement_names] or [run.name]
     seeds = extras.get("seeds") == "1"
     panels = SEED_PANELS if seeds else COMPARED[compared_as(run, run_b).compared]
     heads: list[Any] = []
-    for side, ident, here in (("a", "run-select", at), ("b", "run2-select", at.beside)):
+    for side, ident, here in (("a", "run-select", at), ("b", "run2-select", at.other_side)):
         select = run_select(here.run, here.cursor, names, ident, label=f"Run {side.upper()}")
         heads.append(_head(side, select))
     heads.append(_head("d", html.Strong("Medians over seeds" if seeds else "Difference"), seeds))
@@ -297,7 +297,7 @@ def _head(side: str, what: Any, seeds: bool = False) -> html.Div:
 def heads_of(at: PanelCursor, seeds: bool) -> tuple[Any, ...]:
     """Return the verdicts and sentences of A and B, and the settings in which they differ."""
     parts: list[Any] = []
-    for side in (at, at.beside):
+    for side in (at, at.other_side):
         verdict = verdict_at(side.run, side.cursor.step)
         if seeds:
             count = len(seeds_of(side.run, side))
@@ -324,8 +324,8 @@ def other_step(at: PanelCursor, beside: PanelCursor) -> str:
 
 
 def _difference(at: PanelCursor) -> list[Any]:
-    a, b = (ComparedRun(one.run.frame, one.run.task, one.run.trained, one.cursor.step) for one in (at, at.beside))
-    said = prose.pieces(compared_as(at.run, at.beside.run).difference(a, b, at.axis))
+    a, b = (ComparedRun(one.run.frame, one.run.task, one.run.trained, one.cursor.step) for one in (at, at.other_side))
+    said = prose.pieces(compared_as(at.run, at.other_side.run).difference(a, b, at.axis))
     if a.task == b.task or {a.task, b.task} == NEIGHBOURS:
         return said
     return [f"The tasks differ: A is {task_label(a.task)}, B is {task_label(b.task)}. ", *said]
@@ -354,8 +354,10 @@ def connect(app: Dash, context: Context) -> None:
     )
     def write_extras(step: int, _: Any, length: int, head: str, run: str, extras: dict[str, str], axis: str) -> Any:
         view, cursor = place(context, run, step, length, head)
-        at = PanelCursor.asked(context.store, view, cursor, extras | {"axis": axis})
-        return *heads_of(at, extras.get("seeds") == "1"), glyph(verdict_at(at.beside.run, at.beside.cursor.step))
+        at = PanelCursor.from_link(context.store, view, cursor, extras | {"axis": axis})
+        return *heads_of(at, extras.get("seeds") == "1"), glyph(
+            verdict_at(at.other_side.run, at.other_side.cursor.step)
+        )
 
     @app.callback(
         Output("lines-beside", "data"),
@@ -369,7 +371,7 @@ def connect(app: Dash, context: Context) -> None:
     )
     def lines(step: int, length: int, _: Any, axis: str, head: str, run: str, extras: dict[str, str]) -> Any:
         view, cursor = place(context, run, step, length, head)
-        return PanelCursor.asked(context.store, view, cursor, extras | {"axis": axis}).lines_beside
+        return PanelCursor.from_link(context.store, view, cursor, extras | {"axis": axis}).lines_beside
 
     @app.callback(
         Output("stops-beside", "data"),
@@ -381,7 +383,7 @@ def connect(app: Dash, context: Context) -> None:
     )
     def stops(_: Any, axis: str, step: int, length: int, head: str, run: str, extras: dict[str, str]) -> Any:
         view, cursor = place(context, run, step, length, head)
-        return PanelCursor.asked(context.store, view, cursor, extras | {"axis": axis}).stops_beside
+        return PanelCursor.from_link(context.store, view, cursor, extras | {"axis": axis}).stops_beside
 
 
 PAGE = CursorPage(

@@ -265,5 +265,5 @@ def connect(app: Dash, context: Context) -> None:
     )
     def moved(step: int, length: int, _: Any, axis: str, head: str, run: str, extras: dict[str, str]) -> Any:
         view, cursor = place(context, run, step, length, head)
-        at = PanelCursor.asked(context.store, view, cursor, (extras or {}) | {"axis": axis})
+        at = PanelCursor.from_link(context.store, view, cursor, (extras or {}) | {"axis": axis})
         return at_cursor(at) if at.configurations else []

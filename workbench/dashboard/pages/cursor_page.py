@@ -140,11 +140,11 @@ class CursorPage(Page):
         """Return bar, notices and content at the selection that the link gives."""
         run = self._run(context, visit)
         cursor, notices = resolve(visit.search, run)
-        asked = {key: visit.asked.get(key, default) for key, default in self.extras.items()}
-        asked |= self.opening(run, cursor, visit.asked)
+        asked = {key: visit.query.get(key, default) for key, default in self.extras.items()}
+        asked |= self.opening(run, cursor, visit.query)
         extras, more = self.check(context, run, asked)
-        notices += unknown_keys(visit.asked, (*CURSOR_KEYS, *self.extras), self.name)
-        axis = axis_of(visit.asked, run)
+        notices += unknown_keys(visit.query, (*CURSOR_KEYS, *self.extras), self.name)
+        axis = axis_of(visit.query, run)
         run, beside = pair(context.store, run, extras)
         content = [
             *stores(context, self, run, cursor, extras, axis),
@@ -176,7 +176,7 @@ class CursorPage(Page):
 
     @staticmethod
     def _run(context: Context, visit: Visit) -> RunView:
-        asked = visit.asked.get("run", "")
+        asked = visit.query.get("run", "")
         run = context.store.run(asked)
         if run is not None:
             return run

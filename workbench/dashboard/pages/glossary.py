@@ -33,7 +33,7 @@ def layout(context: Context, visit: Visit) -> Drawn:
     specs = context.store.specs
     runs = context.store.runs().values()
     run_counts = Counter(pair for run in runs for pair in run.brief.quantities)
-    quantity_name = visit.asked.get("quantity", "")
+    quantity_name = visit.query.get("quantity", "")
     known = {quantity["name"] for spec in specs.values() for quantity in spec.get("quantities", ())}
     notices = list(visit.notices)
     if quantity_name and quantity_name not in known:

@@ -223,7 +223,7 @@ def in_context(run: RunView) -> html.Div:
 
 def in_context_deeper(run: RunView) -> list[html.Div]:
     """Return the panels on heads and layers of a model that was evaluated in a prompt; empty if not measured."""
-    if run.measured.isdisjoint(panel.measurement for panel in IN_CONTEXT_DEEPER):
+    if run.measurement_names.isdisjoint(panel.measurement for panel in IN_CONTEXT_DEEPER):
         return []
     rows = []
     for row, (name, question, kind) in IN_CONTEXT_DEEPER_ROWS.items():
@@ -247,7 +247,7 @@ def deeper(run: RunView) -> list[html.Div]:
     rows = []
     for row, (name, question) in DEEPER_ROWS.items():
         shown = DEEPER_GROUPS[row]
-        if not run.measured.isdisjoint(one.measurement for one in shown):
+        if not run.measurement_names.isdisjoint(one.measurement for one in shown):
             rail = [html.H2(name), html.P(question, className="soft"), panel_frame.how(row)]
             shells = panel_frame.matrix_row(rail, shown, run.specs, "two")
             rows.append(html.Div([shells, memory(shown)], className="matrix more-row late"))
@@ -267,7 +267,7 @@ def all_heads(run: RunView) -> list[html.Div]:
 def quantity_panels(run: RunView, extras: Mapping[str, str]) -> html.Div:
     """Return two panels for any quantity in the table of this run."""
     data = []
-    for measurement in sorted(run.measured):
+    for measurement in sorted(run.measurement_names):
         names = sorted(quantity for owner, quantity in run.brief.quantities if owner == measurement)
         items = [{"value": f"{measurement}|{name}", "label": quantity_label(name)} for name in names]
         title = run.specs.get(measurement, {}).get("title", measurement)
@@ -408,7 +408,7 @@ def _ahead(app: Dash, context: Context) -> None:
         view, cursor = place(context, run, step, length, head)
         if look is not None and view.brief.rows and known["path"] == PAGE.path:
             always, further = panels_of(view.kind)
-            at = PanelCursor.asked(context.store, view, cursor, {"axis": axis})
+            at = PanelCursor.from_link(context.store, view, cursor, {"axis": axis})
             context.prefetch.ask(at, (*always, *further), look)
 
 

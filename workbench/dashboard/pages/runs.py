@@ -59,7 +59,7 @@ ASKING = "asking \u2026"
 
 def layout(context: Context, visit: Visit) -> Drawn:
     """Return everything below the header, with the notices of redirected requests."""
-    runs, roots = context.store.together(), context.store.roots
+    runs, roots = context.store.comparable_runs(), context.store.roots
     rows = [summary(context, run) for run in runs.values()]
     filters, stale = read_filters(visit.search if visit.path == "/" else "")
     settings = settings_here(context)
@@ -250,7 +250,7 @@ def summary(context: Context, run: RunView) -> dict[str, Any]:
     """Return the line of a run on the Runs page; it is computed once per state of the run."""
     row = dict(run.memo(("summary", run.notes), lambda: _summary(run)))
     row |= live_progress(run)
-    prediction = context.expectations.known(run)
+    prediction = context.expectations.stored_prediction(run)
     if prediction is None:  # not to be taken for "no claim"
         return row | {"expects": ASKING}
     if not prediction["verdict"]:
@@ -272,7 +272,7 @@ def _summary(run: RunView) -> dict[str, Any]:
 
 def lines(context: Context, filters: Filters) -> dict[str, Any]:
     """Return the lines that pass the filters, cards and chips with counts, and the canonical link."""
-    every = [summary(context, view) for view in context.store.together().values()]
+    every = [summary(context, view) for view in context.store.comparable_runs().values()]
     held = having(context, filters.where) if filters.where else None
     counted = [row for row in every if matches(row, filters, verdict=False) and (held is None or row["name"] in held)]
     displayed = [row for row in counted if matches(row, filters)]
@@ -294,9 +294,9 @@ def lines(context: Context, filters: Filters) -> dict[str, Any]:
 def group_lines(context: Context, rows: Sequence[dict[str, Any]], filters: Filters) -> list[dict[str, Any]]:
     """Return one line per configuration, or per value of the setting that the filters group by."""
     if filters.grouping == SEEDS:
-        return by_configuration(context.store.together(), rows)
+        return by_configuration(context.store.comparable_runs(), rows)
     values = {name: config.get(filters.group) for name, config in choices_of(context.store).configs.items()}
-    return by_setting(context.store.together(), rows, values, filters)
+    return by_setting(context.store.comparable_runs(), rows, values, filters)
 
 
 def connect(app: Dash, context: Context) -> None:
@@ -313,7 +313,7 @@ def connect(app: Dash, context: Context) -> None:
     )
     def expected(asked: int) -> Any:
         """Request the predictions of theory once the page is drawn, and show them when all are computed."""
-        told = None not in context.expectations.of(context.store.together().values()).values()
+        told = None not in context.expectations.of(context.store.comparable_runs().values()).values()
         return f"theory {asked}" if told else no_update, told
 
     @app.callback(

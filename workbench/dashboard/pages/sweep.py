@@ -153,7 +153,7 @@ def _arguments(choices: Choices, sweep: SweepQuery) -> dict[str, Any]:
         "step": sweep.step,
         "length": sweep.length,
         "times": sweep.times,
-        "fixed": choices.held(sweep.fixed),
+        "fixed": choices.fixed_values(sweep.fixed),
         "chances": choices.chances,
         "over": sweep.over,
         "share": sweep.share,
@@ -196,7 +196,7 @@ def _from_chance(sweep: SweepQuery) -> bool:
 
 
 def _verdicts(context: Context) -> dict[str, Mapping[int, str]]:
-    return {name: run.brief.verdicts for name, run in context.store.together().items()}
+    return {name: run.brief.verdicts for name, run in context.store.comparable_runs().items()}
 
 
 def layout(context: Context, visit: Visit) -> Drawn:
@@ -208,12 +208,12 @@ def layout(context: Context, visit: Visit) -> Drawn:
         notices = list(visit.notices)
         steered: list[Any] = []
     else:
-        sweep, notices = read(visit.asked, choices)
+        sweep, notices = read(visit.query, choices)
         notices = [*visit.notices, *notices]
         body = [
             _selects(sweep, choices),
             _panel(),
-            dcc.Store(id="sweep-asked", data=sweep.written(choices.fixed(sweep.x, sweep.y))),
+            dcc.Store(id="sweep-asked", data=sweep.address_parts(choices.fixed(sweep.x, sweep.y))),
             dcc.Store(id="link"),
             dcc.Interval(id="sweep-reading", interval=READING_MS, disabled=True),
         ]
@@ -411,7 +411,7 @@ def connect(app: Dash, context: Context) -> None:
         fixed = tuple((axis, value) for axis, _, value in (part.partition("=") for part in fix or ()))
         step, share = parted_step(at)
         sweep = SweepQuery(tuple(kind.split("|")), x, y, step, *parse_stop(stop), fixed, over, share)
-        parts = sweep.written(choices_of(context.store).fixed(x, y))
+        parts = sweep.address_parts(choices_of(context.store).fixed(x, y))
         if parts == shown:  # a control repeated its value: the notices about the link stay
             raise PreventUpdate
         return parts, {"path": "/sweep", "run": "", "href": "/sweep" + query(parts)}, []

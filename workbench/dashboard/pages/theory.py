@@ -57,12 +57,12 @@ PARTS = Panel(
 def layout(context: Context, visit: Visit) -> Drawn:
     """Return the page; the worker fills in the prediction later, and the bound is read from the table."""
     runs = context.store.runs()
-    name = visit.asked.get("run", "")
+    name = visit.query.get("run", "")
     asked = context.store.run(name) if name else None
     if name and asked is None:
         said = f"This link names the run {name}, which is not in this folder."
         raise Astray(Notice(said, "The page shows all runs.", "Keep"))
-    run = asked or next((one for one in runs.values() if one.measured), next(iter(runs.values()), None))
+    run = asked or next((one for one in runs.values() if one.measurement_names), next(iter(runs.values()), None))
     if run is None:
         raise Astray(Notice("Theory is about a run, and there is none yet.", "The page shows all runs.", "Keep"))
     select = run_select(run, default_cursor(run), list(runs), "theory-select", label="Run")

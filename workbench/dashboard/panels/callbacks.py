@@ -93,7 +93,7 @@ def panels(app: Dash, context: Context, group: Sequence[Panel], late: bool = Fal
         context.prefetch.disturb()
         updates, now = redraw_panels(
             group,
-            PanelCursor.asked(context.store, view, where, (extras or {}) | {"axis": axis}),
+            PanelCursor.from_link(context.store, view, where, (extras or {}) | {"axis": axis}),
             look,
             modes,
             shown or {},

@@ -65,7 +65,7 @@ class Stop:
 
 def tour_run(context: Context) -> RunView | None:
     """The run that the tour shows; None where no run has all its stops."""
-    fit = [run for run in context.store.runs().values() if run.measured >= NEEDED and _diagnosed_lengths(run)]
+    fit = [run for run in context.store.runs().values() if run.measurement_names >= NEEDED and _diagnosed_lengths(run)]
     return max(fit, key=lambda run: len(run.measured_steps), default=None)
 
 

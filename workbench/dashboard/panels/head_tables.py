@@ -256,7 +256,7 @@ def head_rows(run: RunView, cursor: Cursor) -> tuple[Any, str]:
                 className="on" if on else "",
             )
         )
-    slice_text = f"at {run.kind.counted(cursor.length)} \u00b7 sorted by {short[names[0]].lower()}"
+    slice_text = f"at {run.kind.length_text(cursor.length)} \u00b7 sorted by {short[names[0]].lower()}"
     if why and any(n.startswith(DROP) for n in names):
         slice_text += " \u00b7 no drop can be shown"
     slice_text += _ablated_on(data)
@@ -294,7 +294,7 @@ def _no_cost(run: RunView, cursor: Cursor) -> str:
     if guess is None:
         return ""
     clause = "".join(text for text, _ in chance_clause(*guess))
-    return f"No drop can be shown at {run.kind.counted(cursor.length)}: {clause}."
+    return f"No drop can be shown at {run.kind.length_text(cursor.length)}: {clause}."
 
 
 def _is_grey(row: Mapping[str, Any] | None, mixed: bool) -> bool:
@@ -345,7 +345,7 @@ def fact_rows(run: RunView, cursor: Cursor) -> tuple[Any, str]:
         quantity
         for quantity in (
             head_name(cursor.layer, cursor.head),
-            run.kind.counted(cursor.length),
+            run.kind.length_text(cursor.length),
             sample_size(shared) or f"{LEVEL_TEXT} CI",
         )
         if quantity

@@ -69,7 +69,7 @@ class PanelCursor:
     extras: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def asked(cls, store: Store, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> PanelCursor:
+    def from_link(cls, store: Store, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> PanelCursor:
         """Return the state that the address of a page gives. The key ``run2`` in it names the second run."""
         run, other = pair(store, run, extras)
         return cls(run, cursor, other, store, extras)
@@ -82,7 +82,7 @@ class PanelCursor:
         return blaming_damage(lambda: ((run.name, run.damage) for run in runs), passes=(NotMeasured,))
 
     @cached_property
-    def beside(self) -> PanelCursor:
+    def other_side(self) -> PanelCursor:
         """Return the corresponding selection in the second run, by one rule for all comparisons.
 
         If A is at its last measured step, so is B. Otherwise B is at the same share of its training, or at the same
@@ -117,7 +117,9 @@ class PanelCursor:
         The selection of every seed follows the rule of :attr:`beside`.
         """
         placed = {
-            configuration.letter: {run.name: replace(self, other=run).beside.cursor.step for run in configuration.runs}
+            configuration.letter: {
+                run.name: replace(self, other=run).other_side.cursor.step for run in configuration.runs
+            }
             for configuration in self.configurations
         }
         chances = [run.brief.chance for configuration in self.configurations for run in configuration.runs]
@@ -136,7 +138,7 @@ class PanelCursor:
 
         A length without a partner has a line too: at the same multiple of B's N, or number of tokens, as in A.
         """
-        b = self.beside
+        b = self.other_side
         pairs = partners(self.run.lengths, self.run.trained, b.run.lengths, b.run.trained, self.axis)
         times = b.run.trained / self.run.trained if self.axis == "times" and self.run.trained else 1.0
         return {"step": b.cursor.step, "length": pairs.get(self.cursor.length, self.cursor.length * times)}
@@ -181,7 +183,7 @@ class PanelCursor:
     def values(self) -> dict[str, Any]:
         """Return the arguments that a figure function may take for this selection."""
         beside = self.other.brief.chance if self.other is not None else 1.0
-        in_b = self.beside.cursor if self.other is not None else self.cursor
+        in_b = self.other_side.cursor if self.other is not None else self.cursor
         return {
             "run": self.run.name,
             "trained": self.run.trained,
@@ -307,7 +309,7 @@ class Panel:
 
     def place(self, at: PanelCursor) -> PanelCursor:
         """Return the selection that the panel shows: that of the first run or of the second."""
-        return at.beside if self.side == "b" else at
+        return at.other_side if self.side == "b" else at
 
     def sources(self, at: PanelCursor) -> tuple[PanelSource, ...]:
         """Return the sources of the rows that the panel's figure draws."""

@@ -116,7 +116,7 @@ def run_data(run: RunView, stops: Stops) -> dict[str, Any]:
 def panels_of(run: RunView) -> list[Panel]:
     """The panels of a run's page: those of its kind, and further ones where their rows were measured."""
     always, further = kind_panels(run.kind)
-    asked = {one.row for one in further if one.measurement in run.measured}
+    asked = {one.row for one in further if one.measurement in run.measurement_names}
     return [*always, *(one for one in further if one.row in asked)]
 
 
@@ -148,7 +148,7 @@ def _rail(row: str) -> Callable[[RunView, Cursor], list[Piece]]:
 
 def cause_words(run: RunView, at: Cursor) -> list[Piece]:
     """The diagnosis at the selected step; empty for a run that was not diagnosed."""
-    if "diagnosis" not in run.measured:
+    if "diagnosis" not in run.measurement_names:
         return []
     try:
         return diagnosis_sentence(run.frame, step=at.step, longest=run.trained)

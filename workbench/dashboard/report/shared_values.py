@@ -33,7 +33,7 @@ class _Parts:
         self.value: list[Any] = []
         self.uses: list[int] = []
 
-    def met(self, value: Any) -> str:
+    def reference(self, value: Any) -> str:
         """The JSON of a value, or ``@`` and its number where it is a part of its own."""
         kind = type(value)
         if kind in PLAIN:
@@ -42,14 +42,14 @@ class _Parts:
         if isinstance(value, dict):
             if REFERENCE in value:
                 raise ValueError(f"data with the key {REFERENCE!r} cannot be packed")
-            inner = {str(name): self.met(part) for name, part in value.items()}
+            inner = {str(name): self.reference(part) for name, part in value.items()}
             return self._part("{" + ",".join([f"{_json(name)}:{part}" for name, part in inner.items()]) + "}", inner)
         if isinstance(value, np.ndarray | np.generic):
-            return self.met(value.tolist())
+            return self.reference(value.tolist())
         listed = list(value)
         if PLAIN.issuperset(map(type, listed)):
             return self._part(orjson.dumps(listed).decode(), None)
-        parts = [self.met(part) for part in listed]
+        parts = [self.reference(part) for part in listed]
         return self._part("[" + ",".join(parts) + "]", parts)
 
     def _part(self, text: str, parts: dict[str, str] | list[str] | None) -> str:
@@ -77,7 +77,7 @@ def pack(value: Any) -> dict[str, Any]:
         ValueError: for a dictionary with the key ``$``.
     """
     parts = _Parts()
-    root = parts.met(value)
+    root = parts.reference(value)
     parts.use(root)
     worth = {f"@{i}": text for text, i in parts.number.items() if parts.uses[i] > 1 and len(text) >= SHORTEST}
     place = {met: i for i, met in enumerate(worth)}

@@ -46,7 +46,7 @@ class Expectations:
                 self._asked[self._worker.submit(DESCRIBE_ALL, {"subjects": [json.loads(text)]})] = text
             return {name: self._known.get(text) for name, text in subjects.items()}
 
-    def known(self, run: RunView) -> Mapping[str, Any] | None:
+    def stored_prediction(self, run: RunView) -> Mapping[str, Any] | None:
         """Return the prediction of theory for a run, if it has been computed already; otherwise None."""
         return self._known.get(json.dumps(subject(run), sort_keys=True))
 

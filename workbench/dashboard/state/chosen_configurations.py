@@ -44,8 +44,8 @@ class Configuration:
 
 def seeds_like(store: Store, run: RunView) -> list[RunView]:
     """Return all measured runs that differ from a run only in their seeds, including the run, sorted by name."""
-    runs = store.together().values()
-    return [one for one in runs if one.measured and one.task == run.task and one.family == run.family]
+    runs = store.comparable_runs().values()
+    return [one for one in runs if one.measurement_names and one.task == run.task and one.family == run.family]
 
 
 def choose_configurations(store: Store, run: RunView, asked: str) -> tuple[list[Configuration], list[Notice]]:
@@ -57,7 +57,7 @@ def choose_configurations(store: Store, run: RunView, asked: str) -> tuple[list[
         run: the run of the page.
         asked: names of runs separated by ``|``, as :func:`written` writes them.
     """
-    together, notices = store.together(), []
+    together, notices = store.comparable_runs(), []
     first = together.get(run.name, run)
     configurations = [first]
     for name in map(unquote, filter(None, asked.split("|"))):
@@ -96,8 +96,8 @@ def escape_name(name: str) -> str:
 def measured_configurations(store: Store) -> Mapping[str, str]:
     """Return every measured configuration: its first run and its name."""
     groups: dict[str, list[RunView]] = {}
-    for run in store.together().values():
-        if run.measured:
+    for run in store.comparable_runs().values():
+        if run.measurement_names:
             groups.setdefault(run.family, []).append(run)
     names = {runs[0].name: [run.name for run in runs] for runs in groups.values()}
     return {

@@ -21,8 +21,8 @@ def live_progress(run: RunView) -> dict[str, str]:
     if not run.live:
         return {}
     now = pace(run.run)
-    left = "" if now.seconds is None else f" \u00b7 {time_left(now.seconds * max(0, run.planned - now.step))}"
-    line = {"liveText": f"{whole(now.step)} of {whole(run.planned)}{left}"}
+    left = "" if now.seconds is None else f" \u00b7 {time_left(now.seconds * max(0, run.planned_steps - now.step))}"
+    line = {"liveText": f"{whole(now.step)} of {whole(run.planned_steps)}{left}"}
     taken = [row for row in run.log.rows() if not all(missing(row[name]) for name in LOGGED)]
     if taken:
         last = taken[-1]

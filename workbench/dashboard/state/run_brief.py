@@ -121,7 +121,7 @@ class Brief:
     problems: tuple[str, ...] = ()
 
     @property
-    def measured(self) -> frozenset[str]:
+    def measurement_names(self) -> frozenset[str]:
         """Names of the measurements there are rows of."""
         return frozenset(measurement for measurement, _ in self.quantities)
 
@@ -157,11 +157,11 @@ def make_brief(reading: TableReading, rows: BriefRows, names: BehaviourNames, tr
     chance = rows.table["value"].to_numpy()[rows.where(quantity=names.chance)]
     chance = chance[~np.isnan(chance)]
     # Rows are listed once for all, because listing takes longer than anything that is done with them.
-    cells = rows.listed(main | (matched & rows.reach_quantities), *POINT, "quantity", "step", "status", "law")
+    cells = rows.to_dicts(main | (matched & rows.reach_quantities), *POINT, "quantity", "step", "status", "law")
     on_challenge = _points(cell for cell in cells if cell["law"] == CHALLENGE)
     cells = [cell for cell in cells if cell["law"] != CHALLENGE]
     failed = here & rows.where(quantity=names.failure)
-    failure = rows.listed(failed, "law", "value", "low", "length", "status")
+    failure = rows.to_dicts(failed, "law", "value", "low", "length", "status")
     reach = reach_by_step(cells, trained) if names.measurement == BEHAVIOUR else {}
     return Brief(
         rows=rows.table.num_rows,
@@ -173,7 +173,7 @@ def make_brief(reading: TableReading, rows: BriefRows, names: BehaviourNames, tr
         chance=float(chance.min()) if len(chance) else 0.0,
         accuracy=_points(cell for cell in cells if cell["quantity"] == names.accuracy),
         challenge=on_challenge,
-        tokens={int(row["length"]): row["value"] for row in rows.listed(tokens, "length", "value") if _is_point(row)},
+        tokens={int(row["length"]): row["value"] for row in rows.to_dicts(tokens, "length", "value") if _is_point(row)},
         failure=tuple(failure),
         reach=reach.get(last),
         ties=_ties(rows, last),
@@ -199,13 +199,13 @@ class BriefRows:
         keep = np.ones(self.table.num_rows, dtype=bool)
         for column, value in equals.items():
             if isinstance(value, str):
-                codes, known = self.coded(column)
+                codes, known = self.codes_of(column)
                 keep &= codes == known.get(value, -1)
             else:
                 keep &= self.table[column].to_numpy() == value
         return keep
 
-    def coded(self, column: str) -> tuple[NDArray[Any], dict[str, int]]:
+    def codes_of(self, column: str) -> tuple[NDArray[Any], dict[str, int]]:
         """A text column's codes, and the code of each text."""
         if column not in self._codes:
             chunk = self.table[column].chunk(0)
@@ -216,7 +216,7 @@ class BriefRows:
     @cached_property
     def reach_quantities(self) -> NDArray[np.bool_]:
         """A mask of the rows whose quantity enters reach."""
-        codes, known = self.coded("quantity")
+        codes, known = self.codes_of("quantity")
         required = np.zeros(len(known), dtype=bool)
         required[[known[name] for name in QUANTITIES if name in known]] = True
         mask: NDArray[np.bool_] = required[codes]
@@ -224,13 +224,9 @@ class BriefRows:
 
     def reach_rows(self) -> list[dict[str, Any]]:
         """The rows that reach is computed from, at all steps."""
-        return self.listed(self.where(**WHERE) & self.reach_quantities, *VALUES)
+        return self.to_dicts(self.where(**WHERE) & self.reach_quantities, *VALUES)
 
-    def chosen(self, **equals: str | int) -> pa.Table:
-        """The rows of :meth:`where`, with all columns."""
-        return self.table.take(np.flatnonzero(self.where(**equals)))
-
-    def listed(self, keep: NDArray[np.bool_], *columns: str) -> list[dict[str, Any]]:
+    def to_dicts(self, keep: NDArray[np.bool_], *columns: str) -> list[dict[str, Any]]:
         """Some columns of the chosen rows, as plain values."""
         places = pa.array(np.flatnonzero(keep))
         if not len(places):
@@ -244,7 +240,7 @@ class BriefRows:
         if column not in TEXTS:
             values: list[Any] = chunk.take(places).to_pylist()
             return values
-        texts = list(self.coded(column)[1])
+        texts = list(self.codes_of(column)[1])
         return [None if code is None else texts[code] for code in chunk.indices.take(places).to_pylist()]
 
     def distinct(self, column: str, keep: NDArray[np.bool_] | None = None) -> tuple[int, ...]:
@@ -255,8 +251,8 @@ class BriefRows:
 
     def pairs(self) -> frozenset[tuple[str, str]]:
         """Return every pair (measurement, quantity) that occurs."""
-        first, measurements = self.coded("measurement")
-        second, quantities = self.coded("quantity")
+        first, measurements = self.codes_of("measurement")
+        second, quantities = self.codes_of("quantity")
         here = _different(first.astype(np.int64) * len(quantities) + second)
         names, others = list(measurements), list(quantities)
         return frozenset((names[pair // len(others)], others[pair % len(others)]) for pair in here)
@@ -267,7 +263,7 @@ class BriefRows:
         texts: list[list[str]] = []
         mixed = np.zeros(len(keep), dtype=np.int64)
         for column in SERIES:
-            codes, known = self.coded(column)
+            codes, known = self.codes_of(column)
             texts.append(list(known))
             mixed *= len(known)
             mixed += codes[keep]

@@ -122,7 +122,7 @@ class RunKind:
     origin: Callable[[Mapping[str, Any], str, int, int], str]
     short_origin: Callable[[Mapping[str, Any], str, int, int], str]
 
-    def counted(self, length: float) -> str:
+    def length_text(self, length: float) -> str:
         """A length in words: ``length 64`` or ``64 items``."""
         return length_label(length, self.items)
 

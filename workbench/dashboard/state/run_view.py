@@ -113,7 +113,7 @@ class RunView:
 
     Attributes:
         former: measurements whose rows are left out, because other runs have them of a newer version
-            (:meth:`workbench.dashboard.state.store.Store.together`).
+            (:meth:`workbench.dashboard.state.store.Store.comparable_runs`).
         notes: the note and tags that people wrote about it.
         first: its rows of the series that the Sweep page opens with, None where it has no rows.
     """
@@ -249,9 +249,9 @@ class RunView:
         return self.brief.steps
 
     @property
-    def measured(self) -> frozenset[str]:
+    def measurement_names(self) -> frozenset[str]:
         """Return the names of the measurements that the run has rows of."""
-        return self.brief.measured
+        return self.brief.measurement_names
 
     def leading(self, step: int, length: int) -> tuple[int, int] | None:
         """Return layer and index of the head that pages select first; None for all heads together."""
@@ -267,7 +267,7 @@ class RunView:
         return {str(items): number for items, number in tokens.items()}
 
     @property
-    def planned(self) -> int:
+    def planned_steps(self) -> int:
         """Return the number of optimizer steps that the training of the run is planned to have."""
         return int(self.config["training"]["steps"])
 

@@ -188,7 +188,7 @@ def _curves(runs: Sequence[RunView]) -> tuple[list[dict[float, float]], float]:
 def _said(runs: Sequence[RunView], place: float, trained: float, middle: str, members: str) -> str:
     """The tooltip of a median accuracy. Of seeds, as of one run: empty where an answer is one token."""
     if members != "seeds":
-        where = times_text(place) if trained == 1.0 else runs[0].kind.counted(place)
+        where = times_text(place) if trained == 1.0 else runs[0].kind.length_text(place)
         return f"{middle} at {where}, the median of {len(runs)} {members}"
     accuracy = f"{middle}, the median of seeds"
     tokens = [run.brief.tokens[int(place)] for run in runs if int(place) in run.brief.tokens]

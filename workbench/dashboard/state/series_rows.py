@@ -63,7 +63,7 @@ def rows_of(rows: BriefRows, series: Sequence[str]) -> RunRows:
     """The rows of a series among all rows of a run."""
     keep = rows.where(**dict(zip(SERIES, series, strict=True)), control="")
     values = rows.table["value"].to_numpy()
-    codes, known = rows.coded("status")
+    codes, known = rows.codes_of("status")
     places = np.full(max(known.values(), default=0) + 1, -1, dtype=np.int8)
     for place, status in enumerate(DRAWN):
         if status in known:

@@ -114,7 +114,7 @@ class Store:
             self.refresh()
         return dict(self._views)
 
-    def together(self) -> dict[str, RunView]:
+    def comparable_runs(self) -> dict[str, RunView]:
         """Runs by name, as they may be compared.
 
         If another run has a newer version of a measurement, the rows of an older version are left out, and
@@ -189,7 +189,7 @@ class Store:
         """
         wanted = tuple(series)
         source = SKILL_SERIES if wanted == REACH_SERIES else wanted
-        runs = [run for run in self.together().values() if any(one == source for one, _ in run.brief.series)]
+        runs = [run for run in self.comparable_runs().values() if any(one == source for one, _ in run.brief.series)]
         return self._series.rows(runs, wanted, None) if wait else self._series.rows(runs, wanted)
 
     def _look(self) -> None:
@@ -305,9 +305,9 @@ def _forks_by_parent(views: Mapping[str, RunView]) -> dict[str, list[str]]:
 def pair(store: Store, run: RunView, extras: Mapping[str, str]) -> tuple[RunView, RunView | None]:
     """Return the run of a page, and the second run if the key ``run2`` of the address names one.
 
-    A pair is as :meth:`Store.together` has it; a run on its own shows all its rows.
+    A pair is as :meth:`Store.comparable_runs` has it; a run on its own shows all its rows.
     """
-    together = store.together()
+    together = store.comparable_runs()
     other = together.get(extras.get("run2", ""))
     return (run, None) if other is None else (together.get(run.name, run), other)
 

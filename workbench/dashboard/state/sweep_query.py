@@ -84,7 +84,7 @@ class SweepQuery:
         """Return the position of the page's length slider."""
         return self.length if self.times is None else f"{self.times:g}x"
 
-    def written(self, default: Sequence[tuple[str, str]] = ()) -> dict[str, str]:
+    def address_parts(self, default: Sequence[tuple[str, str]] = ()) -> dict[str, str]:
         """Return the parts of the page's address, without values that are the defaults.
 
         Args:
@@ -102,7 +102,7 @@ def choices_of(store: Store) -> Choices:
     """Return what can be chosen on the Sweep page for the runs in this folder, computed once for each state of the
     folder.
     """
-    return _choices(store, tuple((name, run.rows_version) for name, run in store.together().items()))
+    return _choices(store, tuple((name, run.rows_version) for name, run in store.comparable_runs().items()))
 
 
 @lru_cache(maxsize=2)
@@ -120,7 +120,7 @@ class Choices:
     def __init__(self, store: Store) -> None:
         self.store = store
         self._held: Cache[Any] = Cache(HELD)
-        configs = {name: run.config for name, run in store.together().items()}
+        configs = {name: run.config for name, run in store.comparable_runs().items()}
         # Flattened once: what draws from them flattens them for each axis again, which then costs little.
         self.configs = {name: settings_of(config) for name, config in configs.items()}
         runs = self._swept()
@@ -168,7 +168,7 @@ class Choices:
         """The task, as text, that most of the measured runs have, the first by name of several; "" where there is only
         one task, or where no task has two runs.
         """
-        runs = self.store.together()
+        runs = self.store.comparable_runs()
         counted = Counter(
             value_text(config[TASK])
             for name, config in self.swept.items()
@@ -181,11 +181,11 @@ class Choices:
 
     def _shown_at_first(self, config: Mapping[str, Any]) -> bool:
         """Whether a run has the settings that are fixed by default."""
-        return all(config.get(axis) == value for axis, value in self.held(self.fixed("", "")).items())
+        return all(config.get(axis) == value for axis, value in self.fixed_values(self.fixed("", "")).items())
 
     def _swept(self) -> list[RunView]:
         """The runs that stand in one diagram."""
-        return of_one_kind(self.store.together().values())
+        return of_one_kind(self.store.comparable_runs().values())
 
     def rows(self, sweep: SweepQuery, wait: bool = True) -> Frame | Reading:
         """Return, for each run, the rows of the selected line at the selected step and length, without controls.
@@ -197,7 +197,7 @@ class Choices:
         series_rows = self.store.series(sweep.series, wait)
         if isinstance(series_rows, Reading):
             return series_rows
-        runs = self.store.together()
+        runs = self.store.comparable_runs()
         trained = {name: runs[name].trained if name in runs else 0 for name in series_rows.runs}
         held = series_rows.frame(
             step=sweep.step, length=sweep.length, times=sweep.times, trained=trained, share=sweep.share
@@ -238,7 +238,7 @@ class Choices:
         """The stops of the length slider: lengths, or multiples of N."""
         return [f"{times:g}x" for times in self.multiples(series)] if relative else list(self.lengths(series))
 
-    def held(self, fixed: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    def fixed_values(self, fixed: Iterable[tuple[str, str]]) -> dict[str, Any]:
         """Return the fixed settings with their values."""
         return {axis: self.values[axis][value] for axis, value in fixed}
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from workbench.core.former_names import FormerName
 from workbench.figures.errors import ExportError
 from workbench.figures.export.layout import SIZE, TITLE_HEIGHT, laid_out
 from workbench.figures.export.pdf import to_pdf
@@ -36,7 +37,7 @@ class TitledFigure(go.Figure):  # type: ignore[misc]  # plotly has no types
 
     Example:
 
-        >>> TitledFigure(layout={"meta": {"title": "Accuracy"}}).titled().layout.title.text
+        >>> TitledFigure(layout={"meta": {"title": "Accuracy"}}).with_titles().layout.title.text
         '<b>Accuracy</b>'
     """
 
@@ -45,7 +46,7 @@ class TitledFigure(go.Figure):  # type: ignore[misc]  # plotly has no types
     line_ends: tuple[float, ...] = ()
     """Where the lines with names end, in the order of the names. The names are placed for the smallest panel."""
 
-    def titled(self, height: float | None = None) -> go.Figure:
+    def with_titles(self, height: float | None = None) -> go.Figure:
         """Return a copy of the figure with its title, a line on the origin of the values, and the names of both
         axes.
 
@@ -71,6 +72,8 @@ class TitledFigure(go.Figure):  # type: ignore[misc]  # plotly has no types
             figure.update_layout(yaxis={"title": {"text": title}}, margin_l=(margin.l or 0) + AXIS_TITLE_WIDTH)
         return figure
 
+    titled = FormerName("with_titles")
+
     def save(self, path: str | os.PathLike[str], width: float | None = None, height: float | None = None) -> Path:
         """Write the figure to a file, without a browser; return its path.
 
@@ -89,7 +92,7 @@ class TitledFigure(go.Figure):  # type: ignore[misc]  # plotly has no types
 
         The right margin is measured in Inter. Without this font, a browser may take one that is a quarter wider.
         """
-        figure = self.titled()
+        figure = self.with_titles()
         return figure.update_layout(margin_r=WIDEST_FONT * (figure.layout.margin.r or 0))
 
     def _ipython_display_(self) -> None:
@@ -115,7 +118,7 @@ def save(
     file = Path(path)
     refuse_ending(file)
     if file.suffix.lower() == ".html":
-        titled = figure.titled(height) if isinstance(figure, TitledFigure) else figure
+        titled = figure.with_titles(height) if isinstance(figure, TitledFigure) else figure
         data = str(titled.to_html(include_plotlyjs=True, full_html=True, config={"displaylogo": False})).encode()
     else:
         data = _WRITERS[file.suffix.lower()](picture_of(figure, width, height))
@@ -125,7 +128,7 @@ def save(
 
 def picture_of(figure: go.Figure, width: float | None = None, height: float | None = None) -> Picture:
     """Return the figure with its title as lines, areas and words, which need no browser to be drawn."""
-    titled = figure.titled(height) if isinstance(figure, TitledFigure) else figure
+    titled = figure.with_titles(height) if isinstance(figure, TitledFigure) else figure
     content = titled.to_dict()
     if isinstance(figure, TitledFigure):
         content["layout"]["margin"]["t"] = (figure.layout.margin.t or 0) if figure.layout.margin else 0

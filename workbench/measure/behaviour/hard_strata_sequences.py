@@ -54,7 +54,7 @@ def stratum(study: Study, name: str, law: str, length: int, strings: int, names:
     batch = _batch(study, name, law, length, strings)
     if batch is None:
         return Stratum(name, Cell(law, length, 0, 0, floor, 0, note="too rare, or there is none"))
-    answered = task.answered(right_queries(study, batch, study.answers(batch, names))[0], batch)
+    answered = task.sequence_correct(right_queries(study, batch, study.answers(batch, names))[0], batch)
     if one_string(batch):
         note = "there is one such string"
         return Stratum(name, Cell(law, length, float(answered[0]), 1, floor, 1, counted=True, note=note))

@@ -103,7 +103,7 @@ class Invariance(MeasurementWithoutBatches):
         rows = []
         for offset in offsets:
             place: dict[str, Any] = {"quantity": SHIFT, "law": law, "length": length, "mode": f"by {offset}"}
-            moved = cfg.ids.shifted(ids, offset)
+            moved = cfg.ids.shift_ids(ids, offset)
             try:
                 moved_outputs = forward(study.model, batch, [], ids=moved)["logits"]
             except PositionError as error:
@@ -160,7 +160,7 @@ def answered_alike(
     """
     same = task.correct(a, replace(batch, targets=b if task.real else b.argmax(-1)))
     asked = batch.mask[:, batch.index(batch.length)]
-    found: Bool[np.ndarray, " asked"] = task.answered(same, batch)[asked].numpy(force=True)
+    found: Bool[np.ndarray, " asked"] = task.sequence_correct(same, batch)[asked].numpy(force=True)
     return found
 
 

@@ -92,12 +92,12 @@ def count_lengths(study: Study, names: Sequence[str], whole: Batch, answers: Map
         queries = right_queries(study, batch, cache)[0]
         for n in lengths:
             end = batch.index(n) + 1
-            right[n] = float(task.answered(queries[:, :end], batch.prefix(n))[0])
+            right[n] = float(task.sequence_correct(queries[:, :end], batch.prefix(n))[0])
     else:
         for n in lengths:
             alone = task.sample(1, n, generator("length", study.seed, n), "matched", window=grid.trained)
             found = right_queries(study, alone, study.answers(alone, names))[0]
-            right[n] = float(task.answered(found, alone)[0])
+            right[n] = float(task.sequence_correct(found, alone)[0])
     kept, bands = bands_of(grid, lengths, task.period)
     return Counted(kept, bands, right)
 
@@ -180,7 +180,7 @@ class Band:
 def exact(study: Study, cell: Cell, support: Support, names: Sequence[str]) -> Cell:
     """Return a cell with all sequences evaluated once. Its accuracy is exactly that of the test set."""
     batch = support.batch
-    answered = study.task.answered(right_queries(study, batch, study.answers(batch, names))[0], batch)
+    answered = study.task.sequence_correct(right_queries(study, batch, study.answers(batch, names))[0], batch)
     odds = support.probabilities * batch.mask[:, batch.index(batch.length)]
     n, asked = len(batch), float(odds.sum())
     right = float((odds * answered).sum()) / asked if asked else 0.0

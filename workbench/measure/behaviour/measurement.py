@@ -451,7 +451,7 @@ class Behaviour(Measurement):
         shared["n"] = count
         rows = []
         for quantity, hits in (
-            ("accuracy", study.task.answered(free_answers.right, batch)),
+            ("accuracy", study.task.sequence_correct(free_answers.right, batch)),
             ("exact_match", (free_answers.right | ~batch.mask).all(1)),
         ):
             low, high = wilson(int(hits.sum()), count)

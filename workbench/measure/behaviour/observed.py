@@ -62,7 +62,7 @@ def reduce_batch(study: ObservedModel, length: int, batch: Batch, cache: Mapping
     right, parts = right_queries(study, batch, cache)
     query_mask = batch.mask[:, at]
     exact = (right | ~batch.mask).all(1)
-    answered = study.task.answered(right, batch)
+    answered = study.task.sequence_correct(right, batch)
     losses = study.task.losses(cache["logits"], batch)
     loss = losses[:, at] if batch.prompt is None else (losses * batch.mask).sum(1) / batch.mask.sum(1)
     return Observed(
@@ -70,7 +70,9 @@ def reduce_batch(study: ObservedModel, length: int, batch: Batch, cache: Mapping
         exact=exact[query_mask].cpu().numpy().astype(float),
         tokens=None if batch.prompt is None else share_right(right, batch)[query_mask.cpu().numpy()],
         loss=loss[query_mask].cpu().double().numpy(),
-        parts={name: study.task.answered(part, batch)[query_mask].cpu().numpy() for name, part in parts.items()},
+        parts={
+            name: study.task.sequence_correct(part, batch)[query_mask].cpu().numpy() for name, part in parts.items()
+        },
     )
 
 
@@ -154,7 +156,7 @@ def tally(study: ObservedModel, answers: Iterable[tuple[Batch, Mapping[str, Tens
     right = n = 0
     for batch, cache in answers:
         asked = batch.mask[:, batch.index(batch.length)]
-        answered = study.task.answered(right_queries(study, batch, cache)[0], batch)
+        answered = study.task.sequence_correct(right_queries(study, batch, cache)[0], batch)
         right, n = right + int(answered[asked].sum()), n + int(asked.sum())
         strings |= string_hashes(batch, asked)
     return Tally(right, n, len(strings))

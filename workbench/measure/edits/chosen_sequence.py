@@ -61,7 +61,7 @@ def _search(model: HookedModel, run: Run, task: Task, none: FirstWrong, length: 
         drawn = [draw(run, task, {"law": none.law, "length": length, "seed": seed}) for seed in seeds]
         batch = Batch.join(drawn)
         logits = forward(model, batch, [])["logits"]
-        wrong = (~task.answered(task.correct(logits, batch), batch)).nonzero().flatten().tolist()
+        wrong = (~task.sequence_correct(task.correct(logits, batch), batch)).nonzero().flatten().tolist()
         if wrong:
             return replace(none, sample=start + int(wrong[0]), wrong=True)
     return none

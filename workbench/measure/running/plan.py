@@ -152,7 +152,7 @@ def _plan_run(todo: Plan, run: Run, measurements: Mapping[str, Measurement]) -> 
     for name in measurements.keys() - suited.keys():
         todo.notices.append(f"{run.name}: {measurements[name].in_prompt} is measured: its task is given in the prompt")
     for m in suited.values():
-        if why_not_applicable(m, task) or unmet(m.spec, model) or not (why := m.unmeasured(grid)):
+        if why_not_applicable(m, task) or unmet(m.spec, model) or not (why := m.why_not_measured(grid)):
             continue
         if request.only is not None and m.name in request.only:
             raise MeasurementError(f"{run.name}: {why}")

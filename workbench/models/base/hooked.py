@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Real
 from torch import Tensor, nn
 
+from workbench.core.former_names import FormerName
 from workbench.models.base.layers import Embed, TiedUnembed, Unembed
 from workbench.models.base.lens_interface import LensUseError, WithLogits
 from workbench.models.base.lens_parts import ActivationCache, HookedRootModule, HookPoint, lm_cross_entropy_loss
@@ -88,7 +89,7 @@ class Hooked(WithLogits, HookedRootModule):  # type: ignore[misc]  # the base sh
         outputs: Tensor = self(tokens, position_ids)
         return outputs
 
-    def returned(self, logits: Tensor, tokens: Tensor, return_type: ReturnType) -> Any:
+    def select_output(self, logits: Tensor, tokens: Tensor, return_type: ReturnType) -> Any:
         """The outputs for ``return_type``. The loss is TransformerLens's: the mean cross-entropy of the next token.
 
         Raises:
@@ -105,6 +106,8 @@ class Hooked(WithLogits, HookedRootModule):  # type: ignore[misc]  # the base sh
             )
         loss = lm_cross_entropy_loss(logits, tokens)
         return loss if return_type == "loss" else Output(logits, loss)
+
+    returned = FormerName("select_output")
 
     def generate(self, tokens: Any, n: int) -> Int[Tensor, "batch pos"]:
         """The tokens and the ``n`` most likely ones after them, appended one at a time.

@@ -136,7 +136,7 @@ class MixerStack(Hooked):
             states.append(state)
         if stop_at_layer is None:
             x = self.ln_final(x)
-            x = None if return_type is None else self.returned(self.unembed(x), tokens, return_type)
+            x = None if return_type is None else self.select_output(self.unembed(x), tokens, return_type)
         return (x, states) if return_states else x
 
     def initial_states(self, batch: int) -> list[State]:

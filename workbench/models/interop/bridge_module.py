@@ -71,7 +71,7 @@ class BridgeAttention(nn.Module):
         heads, positions = self.scores.cfg.n_heads, self.scores.cfg.positions
         q, k, v = (rearrange(part(hidden_states), "b p (h e) -> b p h e", h=heads) for part in (self.q, self.k, self.v))
         if at.turn is not None:
-            q, k = positions.turned(q, at.turn), positions.turned(k, at.turn)
+            q, k = positions.rotate(q, at.turn), positions.rotate(k, at.turn)
         inputs = self.scores.score_inputs(q, k, at)
         pattern = inputs.pattern(inputs.scores(range(v.shape[1])))
         if pattern_fn is not None:

@@ -15,6 +15,7 @@ import torch
 from jaxtyping import Float, Real
 from torch import Tensor, nn
 
+from workbench.core.former_names import FormerName
 from workbench.models.errors import PositionError
 from workbench.models.positions.named_config import Scheme, refuse_negative
 
@@ -176,9 +177,11 @@ class Encoding(Scheme):
         """
         return None
 
-    def turned(self, x: Float[Tensor, "batch pos head d_head"], by: Turn) -> Float[Tensor, "batch pos head d_head"]:
+    def rotate(self, x: Float[Tensor, "batch pos head d_head"], by: Turn) -> Float[Tensor, "batch pos head d_head"]:
         """Return queries or keys after their rotation. Only encodings with ``turns`` have this method."""
         raise NotImplementedError(f"positions {self.name} do not rotate queries and keys")
+
+    turned: ClassVar[FormerName] = FormerName("rotate")
 
     def bias_weights(self, attn: Any, shared: Mapping[str, Tensor], like: Tensor) -> Float[Tensor, "head column"]:
         """Return the weights from which the bias of a layer's scores is computed. Only encodings with ``biased`` have

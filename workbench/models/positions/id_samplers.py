@@ -9,6 +9,7 @@ from jaxtyping import Int
 from pydantic import Field
 from torch import Tensor
 
+from workbench.core.former_names import FormerName
 from workbench.models.errors import PositionError
 from workbench.models.positions.named_config import Scheme, refuse_negative
 
@@ -49,9 +50,11 @@ class IdSampler(Scheme):
         """Ids for evaluation: 0, 1, 2, ..., unless the sampler defines others."""
         return torch.arange(pos)[None]
 
-    def shifted(self, ids: Ids, offset: int) -> Ids:
+    def shift_ids(self, ids: Ids, offset: int) -> Ids:
         """Return ids moved by ``offset``, as training might move them: all ids except those of special tokens."""
         return ids + offset
+
+    shifted: ClassVar[FormerName] = FormerName("shift_ids")
 
     def check(self, pos: int, n_ctx: int) -> None:
         """Refuse to train on ``pos`` tokens if the sampler has no ids for that many.
@@ -212,7 +215,7 @@ class TaskIds(IdSampler):
         refuse_negative(coupled)  # here, before training shifts them
         return coupled
 
-    def shifted(self, ids: Ids, offset: int) -> Ids:
+    def shift_ids(self, ids: Ids, offset: int) -> Ids:
         return torch.where(ids == 0, 0, ids + offset)
 
 

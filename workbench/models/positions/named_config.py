@@ -9,13 +9,14 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from torch import Tensor
 
 from workbench.core.errors import quoted_value
+from workbench.core.former_names import OverridableFormerNames
 from workbench.core.registry import Registry
 from workbench.models.errors import PositionError
 
 S = TypeVar("S", bound="Scheme")
 
 
-class Scheme(BaseModel):
+class Scheme(OverridableFormerNames, BaseModel):
     """A registered object with a name and parameters, such as a position encoding."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)

@@ -73,7 +73,7 @@ class Rotary(Encoding):
         cos, sin = by.cos().to(dtype).to(ids.device), by.sin().to(dtype).to(ids.device)
         return torch.cat([cos, cos], -1), torch.cat([-sin, sin], -1)
 
-    def turned(self, x: Float[Tensor, "batch pos head d_head"], by: Turn) -> Float[Tensor, "batch pos head d_head"]:
+    def rotate(self, x: Float[Tensor, "batch pos head d_head"], by: Turn) -> Float[Tensor, "batch pos head d_head"]:
         # Products over the whole head take 0.6 times as long as four products over halves of it.
         cos, signed_sin = by
         a, b = x.chunk(2, -1)

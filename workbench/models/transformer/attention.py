@@ -98,7 +98,7 @@ class Attention(nn.Module):
         q, k, v = self.parts(projected)
         q, k, v = self.hook_q(q), self.hook_k(k), self.hook_v(v)
         if at.turn is not None:
-            turned = self.cfg.positions.turned
+            turned = self.cfg.positions.rotate
             q, k = self.hook_rot_q(turned(q, at.turn)), self.hook_rot_k(turned(k, at.turn))
         inputs = self.score_inputs(q, k, at)
         looked_at = has_hooks(self.hook_attn_scores, self.hook_pattern)

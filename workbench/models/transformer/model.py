@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float, Int, Real
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from workbench.core.former_names import FormerName
 from workbench.models.base.hooked import Hooked, ReturnType
 from workbench.models.base.layers import Embed, LayerNorm, TiedUnembed, Unembed, affine, has_hooks
 from workbench.models.base.lens_interface import WithHeads
@@ -194,7 +195,7 @@ class HookedTransformer(WithHeads, Hooked):
         if return_type is None:
             return None
         logits: Tensor = self.unembed(x)
-        return self.returned(logits if only is None else only.put(logits), tokens, return_type)
+        return self.select_output(logits if only is None else only.put(logits), tokens, return_type)
 
     def entrance(
         self, tokens: Int[Tensor, "batch pos"], ids: Real[Tensor, "#batch pos"], brief: bool
@@ -202,11 +203,11 @@ class HookedTransformer(WithHeads, Hooked):
         """The residual stream before block 0, and its projection if ``brief`` and it is computed once per pair."""
         found = pairs(self.cfg, tokens, ids) if brief else None
         if found is None:
-            return self.embedded(tokens, ids), None
-        table, block = self.embedded(found.tokens, found.ids), cast(Block, self.blocks[0])
+            return self.initial_residual(tokens, ids), None
+        table, block = self.initial_residual(found.tokens, found.ids), cast(Block, self.blocks[0])
         return found.spread(table), found.spread(block.attn.project(block.ln1(table)))
 
-    def embedded(
+    def initial_residual(
         self, tokens: Int[Tensor, "batch pos"], ids: Real[Tensor, "#batch pos"]
     ) -> Float[Tensor, "batch pos d_model"]:
         """The residual stream before block 0."""
@@ -214,6 +215,8 @@ class HookedTransformer(WithHeads, Hooked):
         if self.cfg.positions.added:
             x = x + self.hook_pos_embed(self.pos_embed(ids, x.dtype).expand_as(x))
         return x
+
+    embedded = FormerName("initial_residual")
 
     def supervised_outputs(
         self, tokens: Int[Tensor, "batch pos"], position_ids: Tensor, supervised: Bool[Tensor, "batch pos"]

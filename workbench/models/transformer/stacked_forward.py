@@ -128,7 +128,7 @@ class _Forward:
         if self.turn is None:
             q, k, v = parts.unbind(2)
         else:
-            both = cfg.positions.turned(parts[:, :, :2].flatten(2, 3), self.turn)
+            both = cfg.positions.rotate(parts[:, :, :2].flatten(2, 3), self.turn)
             (q, k), v = both.chunk(2, 2), parts[:, :, 2]
         return attend(self.score_inputs(layer, q, k), v).reshape(self.runs, -1, cfg.n_heads * cfg.d_head)
 

@@ -217,7 +217,7 @@ class StringSampling:
         for _ in range(TRIES // TRIES_AT_ONCE):
             if not len(remaining):
                 break
-            tried = exchanges.drawn(TRIES_AT_ONCE, uniforms)
+            tried = exchanges.draw(TRIES_AT_ONCE, uniforms)
             starts = np.repeat(before[remaining, 0], TRIES_AT_ONCE)
             ends = self.automaton.after(tried.reshape(-1, words.shape[1]), starts)
             entered = ends.reshape(len(remaining), TRIES_AT_ONCE) == sink[remaining, None]
@@ -316,7 +316,7 @@ class Exchanges:
         """Return the exchanges of some of the words."""
         return Exchanges(*(part[which] for part in (self.words, self.order, self.begins, self.ends, self.total)))
 
-    def drawn(self, tries: int, uniforms: Uniforms) -> Ints:
+    def draw(self, tries: int, uniforms: Uniforms) -> Ints:
         """``[batch, try, length]`` the words after an exchange each, uniform over the pairs of positions."""
         batch, length = self.words.shape
         row = np.repeat(np.arange(batch), tries)

@@ -60,7 +60,7 @@ class PresentedBatch(Batch):
         raise TaskError("a prompt cannot be shortened to a prefix, as its query comes after all items")
 
     @property
-    def asked(self) -> Int[Tensor, " asked"]:
+    def supervised_positions(self) -> Int[Tensor, " asked"]:
         """Supervised indices on the position axis, which are the same in all sequences."""
         return self.mask.any(0).nonzero()[:, 0]
 
@@ -201,7 +201,7 @@ class Presented(Task):
     ) -> Batch:
         self._refuse(length, law)
         shots = [self._question(batch, n, generator, law) for n in self._shots(length)]
-        return self.told(self._question(batch, length, generator, law), shots, law)
+        return self.prompt_batch(self._question(batch, length, generator, law), shots, law)
 
     def sample_blocks(
         self,
@@ -255,7 +255,7 @@ class Presented(Task):
         answers = classes[batch.targets[:, -1:]]
         return Question(batch.tokens[:, first:-2] - first, batch.tokens[:, -1:] - first, answers, batch.meta)
 
-    def told(self, question: Question, shots: Sequence[Question] = (), law: Law = "given") -> PresentedBatch:
+    def prompt_batch(self, question: Question, shots: Sequence[Question] = (), law: Law = "given") -> PresentedBatch:
         """Return questions as tokens of the model, each after its worked examples."""
         shape = self._shape(question.items.shape[1], [shot.items.shape[1] for shot in shots])
         symbols = torch.tensor(self.wording.symbols)

@@ -245,7 +245,7 @@ class RegularTask(Task):
         summary = answers.where(known, self.d_vocab_out)
         return answers.where(known, 0), supervised, summary, torch.from_numpy(states.copy()).to(strings.device)
 
-    def answered(self, right: Bool[Tensor, "batch pos"], batch: Batch) -> Bool[Tensor, " batch"]:
+    def sequence_correct(self, right: Bool[Tensor, "batch pos"], batch: Batch) -> Bool[Tensor, " batch"]:
         """Whether the last :attr:`period` queries are right."""
         decisive = slice(-self.period, None)
         return (right | ~batch.mask)[:, decisive].all(1)

@@ -87,16 +87,16 @@ class SparseParity(Task):
 
     def admissible(self, length: int) -> bool:
         """Whether the length is that of pairs and ``<sep>``, with at least one large number."""
-        return length % 2 == 1 and length // 2 > self.most(length)
+        return length % 2 == 1 and length // 2 > self.largest_count(length)
 
-    def most(self, length: int) -> int:
+    def largest_count(self, length: int) -> int:
         """Return the largest count of small numbers in sequences of a length."""
         return max(self.least, self.k * length // self.k_at) if self.k_at else self.k
 
     def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
-        pairs, half, most = length // 2, self.values // 2, self.most(length)
+        pairs, half, most = length // 2, self.values // 2, self.largest_count(length)
         low, high = 0, pairs - 1
         if law == "challenge":
             margin = outer_margin(length, window)

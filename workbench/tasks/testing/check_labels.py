@@ -21,7 +21,7 @@ from workbench.tasks.testing.subject import (
 # ---- labels --------------------------------------------------------------------------------------
 def _oracle(one: TaskSubject) -> Iterator[str]:
     task = one.task
-    for what, batch in one.some():
+    for what, batch in one.small_batches():
         said = task.label(one.strings(batch))
         start = int(task.bos)
         for row, string in enumerate(one.strings(batch).tolist()):
@@ -73,7 +73,7 @@ def _named(task: Task, string: Sequence[int]) -> str:
 def _prefixes(one: TaskSubject) -> Iterator[str]:
     """Check that labels depend only on the prefix, whatever follows it."""
     start = int(one.task.bos)
-    for what, batch in one.some():
+    for what, batch in one.small_batches():
         whole = one.task.label(one.strings(batch))
         for end in sorted({1, batch.length // 3, batch.length // 2, batch.length - 1} - {0}):
             try:
@@ -100,7 +100,7 @@ def _automaton(one: TaskSubject) -> Iterator[str]:
             f"{' '.join(symbols)}"
         )
         return
-    for what, batch in one.some():
+    for what, batch in one.small_batches():
         said = automaton.labels[automaton.run(one.strings(batch).numpy() - int(one.task.bos))]
         start = int(one.task.bos)
         mask, targets = batch.mask[:, start:].numpy(), batch.targets[:, start:].numpy()
@@ -150,7 +150,7 @@ def _seeds(one: TaskSubject) -> Iterator[str]:
 
 def _batches(one: TaskSubject) -> Iterator[str]:
     """Check that the labels of a sequence do not depend on the other sequences of its batch."""
-    for what, batch in one.some():
+    for what, batch in one.small_batches():
         strings = one.strings(batch)
         together, alone = one.task.label(strings), [one.task.label(strings[i : i + 1]) for i in range(4)]
         for name in ("targets", "mask", "output_summary", "update_summary"):

@@ -25,7 +25,7 @@ from workbench.tasks.testing.subject import (
 # ---- distributions -------------------------------------------------------------------------------
 def _laws(one: TaskSubject) -> Iterator[str]:
     reason = one.task.challenge_is_matched
-    p, name = _smallest_p(_statistics(one, one.many("matched")), _statistics(one, one.many("challenge")))
+    p, name = _smallest_p(_statistics(one, one.large_batch("matched")), _statistics(one, one.large_batch("challenge")))
     if p >= P and not reason:
         yield (
             f"the matched and the challenge test set do not differ ({MANY:,} sequences of each at length "
@@ -45,7 +45,8 @@ def _prefix_closed(one: TaskSubject) -> Iterator[str]:
             continue
         # Facts in meta are about whole strings.
         cut, whole = (
-            replace(batch, meta={}) for batch in (one.many(law).prefix(one.window), one.draw(law, one.window, MANY))
+            replace(batch, meta={})
+            for batch in (one.large_batch(law).prefix(one.window), one.draw(law, one.window, MANY))
         )
         p, name = _smallest_p(_statistics(one, cut), _statistics(one, whole))
         if p < P:
@@ -190,7 +191,7 @@ def _chance(one: TaskSubject) -> Iterator[str]:
 def _shortcuts(one: TaskSubject) -> Iterator[str]:
     task = one.task
     for law in EVALUATION_LAWS:
-        found = task.shortcuts(one.many(law), one.window)
+        found = task.shortcuts(one.large_batch(law), one.window)
         for name in ("position_only", "last_token"):
             if name not in found:
                 yield f"shortcuts() lacks {name}; extend the dict that super().shortcuts() returns"

@@ -126,7 +126,7 @@ def _lengths(one: TaskSubject) -> Iterator[str]:
 # ---- shapes --------------------------------------------------------------------------------------
 def _shapes(one: TaskSubject) -> Iterator[str]:
     task = one.task
-    for what, batch in one.some():
+    for what, batch in one.small_batches():
         wide = (len(batch), batch.length + int(task.bos))
         if tuple(batch.tokens.shape) != wide or batch.tokens.dtype != torch.long:
             yield (
@@ -204,7 +204,7 @@ def _answers(one: TaskSubject, what: str, batch: Batch) -> Iterator[str]:
             yield (
                 f"{what}: correct() is False for the targets themselves; compare the most likely class with the target"
             )
-    if not bool(task.answered(torch.ones_like(batch.mask), batch).all()):
+    if not bool(task.sequence_correct(torch.ones_like(batch.mask), batch).all()):
         yield f"{what}: answered() is False for a sequence with only right answers; return True for it"
 
 

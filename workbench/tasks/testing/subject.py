@@ -53,7 +53,7 @@ class TaskSubject:
         generator = torch.Generator().manual_seed(seed)
         return self.task.sample(count, length, generator, law, self.window if window is None else window)
 
-    def many(self, law: str) -> Batch:
+    def large_batch(self, law: str) -> Batch:
         """Return :data:`MANY` sequences of a distribution at :attr:`length`."""
         if law not in self._many:
             self._many[law] = self.draw(law, self.length, MANY)
@@ -63,7 +63,7 @@ class TaskSubject:
         """Return token ids without BOS."""
         return batch.tokens[:, int(self.task.bos) :]
 
-    def some(self) -> Iterator[tuple[str, Batch]]:
+    def small_batches(self) -> Iterator[tuple[str, Batch]]:
         """Yield some sequences of each distribution, at N and beyond it."""
         for law in LAWS:
             for length in (self.window, self.length):

@@ -163,9 +163,9 @@ class _Parser:
 
     # ---- expressions, loosest first ------------------------------------------------------------
     def expression(self) -> Node:
-        return self.several("or", ast.Or, lambda: self.several("and", ast.And, self.negation))
+        return self.join_operands("or", ast.Or, lambda: self.join_operands("and", ast.And, self.negation))
 
-    def several(self, word: str, cls: type[Node], operand: Callable[[], Node]) -> Node:
+    def join_operands(self, word: str, cls: type[Node], operand: Callable[[], Node]) -> Node:
         start = self.next
         terms = [operand()]
         while self.next.text == word:
@@ -196,7 +196,7 @@ class _Parser:
         return left
 
     def product(self) -> Node:
-        left = self.signed()
+        left = self.signed_atom()
         if self.next.text != "*":
             return left
         sign, right = self.take(), self.product()
@@ -206,7 +206,7 @@ class _Parser:
             _fail(sign, f"* multiplies a count by an integer, but {kind(left)} and {kind(right)} were given")
         return self.build(sign, ast.Scale, left.value, right)
 
-    def signed(self) -> Node:
+    def signed_atom(self) -> Node:
         if self.next.text != "-":
             return self.atom()
         sign = self.take()

@@ -141,7 +141,7 @@ def predict(
     if isinstance(positions, str) and positions in WITHOUT_POSITIONS:
         automaton = None if task is None else task.automaton()
         return _without_positions(key, None if automaton is None else automaton.languages, positions)
-    at = Positions.named(positions) if isinstance(positions, str) else positions
+    at = Positions.from_name(positions) if isinstance(positions, str) else positions
     # A listed claim is used instead of a decision: some automata are large, and their map is well known.
     automaton = None if task is None or entry_of(key, task) is not None else task.automaton()
     claim = claim_at(_entry(key, task, automaton, at, convention), at)
@@ -174,7 +174,7 @@ def predict_regex(
     if isinstance(positions, str) and positions in WITHOUT_POSITIONS:
         only = Automaton.from_regex(expression, alphabet)
         return _without_positions(expression, lambda: (only,), positions)
-    at = Positions.named(positions) if isinstance(positions, str) else positions
+    at = Positions.from_name(positions) if isinstance(positions, str) else positions
     languages = (Automaton.from_regex(expression, alphabet),)
     claim = claim_at(of_languages(lambda: languages, at, convention), at)
     other = _other_reading(claim, lambda: languages, at, convention)

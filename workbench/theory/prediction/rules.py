@@ -46,7 +46,7 @@ class Positions:
             raise TheoryError(str(error)) from None
 
     @classmethod
-    def named(cls, name: str) -> Positions:
+    def from_name(cls, name: str) -> Positions:
         """Return positions by name, with the id sampler that the theorem about them assumes, if it assumes one."""
         positions = cls(name)
         reach = positions.reach

@@ -168,7 +168,7 @@ def confused_states(
         if len(members) == 1:
             continue
         met: dict[Hashable, int] = {}
-        for state, c in rounds(table, members, {u: initial[u] for u in members}, allowance)[-1].refined.items():
+        for state, c in rounds(table, members, {u: initial[u] for u in members}, allowance)[-1].refined_classes.items():
             if c in met:
                 return met[c], state
             met[c] = state
@@ -196,7 +196,7 @@ class Round:
     demands: Span[Weight]
 
     @property
-    def refined(self) -> dict[int, int]:
+    def refined_classes(self) -> dict[int, int]:
         """The classes after this round: its own classes, split by its potentials.
 
         All potentials agree on two states exactly if the difference of their paths is in the span of the demands.
@@ -210,7 +210,7 @@ def rounds(table: Table, members: Sequence[int], classes: Classes, allowance: Al
     """Return the rounds of the loop on one component, until a round distinguishes no further state."""
     done = [_round(table, members, classes, allowance)]
     while True:
-        finer = done[-1].refined
+        finer = done[-1].refined_classes
         # Potentials grow with the classes, so finer classes never lose a distinction.
         if len(set(finer.values())) == len(set(done[-1].classes.values())):
             return done

@@ -78,7 +78,7 @@ class _Tracker:
         """Return ``{node: predicate that it is the node before the symbol at this position}``."""
         predicates: dict[int, Predicate] = {}
         for members in _in_order(self.tracked):
-            ways = {v: self.entered(v, members, predicates) for v in members}
+            ways = {v: self.entry_condition(v, members, predicates) for v in members}
             entered = {v: at for v, at in ways.items() if at is not None}
             inside = self.line("here", _any(entered.values()))
             node = self.within(members, entered, inside)
@@ -98,7 +98,7 @@ class _Tracker:
             self.lines[f"{name}_{len(self.lines) + 1}"] = predicate
         return predicate
 
-    def entered(self, v: int, members: Sequence[int], before: Mapping[int, Predicate]) -> Predicate | None:
+    def entry_condition(self, v: int, members: Sequence[int], before: Mapping[int, Predicate]) -> Predicate | None:
         """Return whether the component was entered at this node, before this position; None if it never is."""
         if v == 0:
             return TRUE
@@ -121,7 +121,7 @@ class _Tracker:
             named = dict.fromkeys(named, TRUE)
         for step in rounds(self.tracked.table, members, labels):
             named = self.finer(step, named, entered, inside)
-        return {u: named[c] for u, c in step.refined.items()}
+        return {u: named[c] for u, c in step.refined_classes.items()}
 
     def label(self, window: tuple[int, ...], residue: int) -> Predicate:
         """Return whether these were the last symbols before this position, and this the residue of their number."""
@@ -153,7 +153,7 @@ class _Tracker:
             parts += [where(at, heights[v][b], 0) for v, at in entered.items() if heights[v][b]]
             terms[b] = reduce(operator.add, parts)
         predicates: dict[Hashable, Predicate] = {}
-        for u, finer in step.refined.items():
+        for u, finer in step.refined_classes.items():
             level: list[Predicate] = [terms[b] == heights[u][b] for b in needed]
             predicates[finer] = self.line("class", _all([named[step.classes[u]], *level]))
         return predicates

@@ -71,7 +71,7 @@ def stacked_correct(
         batches = [replace(batch, targets=batch.targets[:, -1:], mask=batch.mask[:, -1:]) for batch in batches]
     outputs = torch.cat(list(_outputs(model, weights, tokens, ids, index))).view(runs, size, -1, model.d_vocab_out)
     return torch.stack(
-        [task.answered(task.correct(own, batch), batch) for own, batch in zip(outputs, batches, strict=True)]
+        [task.sequence_correct(task.correct(own, batch), batch) for own, batch in zip(outputs, batches, strict=True)]
     )
 
 
@@ -112,7 +112,7 @@ def stacked_right_answers(
 
 def _last_decides(task: Task, batch: Batch) -> bool:
     """Whether a sequence counts as answered by its last query alone, so that other outputs are not needed."""
-    usual = type(task).answered is Task.answered and type(task).correct is Task.correct
+    usual = type(task).sequence_correct is Task.sequence_correct and type(task).correct is Task.correct
     return usual and batch.prompt is None
 
 

@@ -190,7 +190,7 @@ class _Stack:
         """Leave the clipped gradients of some runs at their rows, and return their losses."""
         stacked = [torch.stack([self.rows[run][kind].detach() for run in runs]).requires_grad_() for kind in range(2)]
         padded = PaddedBatches.of(drawn, self.dtype, everywhere=not acts_by_position(self.task))
-        outputs = stacked_forward(self.model, self.layout.stacked(stacked), padded.inputs)
+        outputs = stacked_forward(self.model, self.layout.stacked_views(stacked), padded.inputs)
         losses = padded.losses(self.task, outputs)
         gradients = torch.autograd.grad(losses.sum(), stacked)
         factors = clip_factors(gradients, self.clips[list(runs)])
@@ -205,13 +205,15 @@ class _Stack:
             if not all(bool(row.isfinite().all()) for row in rows):
                 result.not_finite.setdefault(run, step)
             if run not in result.not_finite:
-                result.states[run][step] = RunState(step, self.layout.named(_values(rows)), self._moments(rows))
+                result.states[run][step] = RunState(
+                    step, self.layout.weights_by_name(_values(rows)), self._moments(rows)
+                )
 
     def _moments(self, rows: Sequence[nn.Parameter]) -> dict[str, dict[str, Tensor]]:
         """The optimizer's tensors of one run by slot and name of the weight; none before its first update."""
         states = [self.optimizer.state.get(row, {}) for row in rows]
         kept = [slot for slot in self.slots if all(state.get(slot) is not None for state in states)]
-        return {slot: self.layout.named([state[slot] for state in states]) for slot in kept}
+        return {slot: self.layout.weights_by_name([state[slot] for state in states]) for slot in kept}
 
 
 def _values(rows: Sequence[nn.Parameter]) -> Rows:

@@ -40,12 +40,12 @@ class RowLayout:
         matrices, others = (torch.zeros(sum(sizes), dtype=dtype) for sizes in self._sizes)
         return matrices, others
 
-    def named(self, rows: Sequence[Tensor]) -> dict[str, Tensor]:
+    def weights_by_name(self, rows: Sequence[Tensor]) -> dict[str, Tensor]:
         """The weights of one run by name, as copies, in the order of the model."""
-        stacked = self.stacked([row[None] for row in rows])
+        stacked = self.stacked_views([row[None] for row in rows])
         return {name: stacked[name][0].clone() for name in self.names}
 
-    def stacked(self, rows: Sequence[Tensor]) -> dict[str, Tensor]:
+    def stacked_views(self, rows: Sequence[Tensor]) -> dict[str, Tensor]:
         """Views ``[run, ...]`` of the weights of several runs by name, from their two rows ``[run, numbers]``."""
         return {
             name: values.view(-1, *self._shapes[name])

@@ -53,7 +53,7 @@ def test_scores_of_a_frozen_probe(kind: str, generators: Callable[[int], Callabl
         (found,) = [r for r in rows if (r["mode"], r["quantity"]) == ("transfer", "summary_decodability")]
         s, x = draw(kind, 40_000, 10_000 + seed)
         answers, whole = (
-            measurement.frozen["output_summary"](x[None]),
+            measurement.frozen_probes["output_summary"](x[None]),
             Resamples(torch.ones(1, 40_000).double(), torch.arange(40_000)),
         )
         scored = balanced_accuracy(answers, s, 2, whole) if kind == "class" else r2(answers, s, whole)

@@ -149,8 +149,8 @@ def test_seconds_that_a_run_takes(held: Held) -> None:
 
 def test_the_pace_of_a_process() -> None:
     pace = Pace()
-    assert pace.expected(10.0) == 0.0
+    assert pace.estimate(10.0) == 0.0
     pace.add(6.0, 4.0)
-    assert pace.expected(10.0) == pytest.approx(15.0)
+    assert pace.estimate(10.0) == pytest.approx(15.0)
     pace.add(2.0, 4.0)
-    assert (pace.taken, pace.thought, pace.expected(10.0)) == (8.0, 8.0, 10.0)
+    assert (pace.taken, pace.thought, pace.estimate(10.0)) == (8.0, 8.0, 10.0)

@@ -23,7 +23,7 @@ PANELS = {one.id: one for one in compare.PANELS}
 def at(gallery: Context, axis: str) -> PanelCursor:
     run = gallery.store.run(A)
     assert run is not None
-    return PanelCursor.asked(gallery.store, run, default_cursor(run), {"run2": B, "axis": axis})
+    return PanelCursor.from_link(gallery.store, run, default_cursor(run), {"run2": B, "axis": axis})
 
 
 def test_the_gallery_has_runs_of_different_n(gallery: Context) -> None:
@@ -59,14 +59,14 @@ def test_a_difference_is_at_equal_multiples_and_never_empty(gallery: Context) ->
     data = PANELS["cmp-decodability-d"].data(here)
     for length in data["length"].astype(int).unique():
         assert length in here.run.lengths
-    assert here.beside.cursor.length / here.beside.run.trained == pytest.approx(
+    assert here.other_side.cursor.length / here.other_side.run.trained == pytest.approx(
         here.cursor.length / here.run.trained, abs=0.2
     )
 
 
 def test_the_lines_of_b_stand_at_its_partner_or_else_at_as_many_times_its_own_n(gallery: Context) -> None:
     here = at(gallery, "times")
-    b = here.beside.cursor
+    b = here.other_side.cursor
     assert here.lines_beside == {"step": b.step, "length": b.length}
     assert here.other is not None
     bare = dataclasses.replace(here.other, brief=dataclasses.replace(here.other.brief, lengths=()))
@@ -82,7 +82,7 @@ def test_each_stop_of_a_has_its_place_in_b(gallery: Context) -> None:
     assert (len(stops["step"]), len(stops["length"])) == (len(here.run.steps), len(here.run.lengths))
     for i, step in enumerate(here.run.steps):
         there = dataclasses.replace(here, cursor=dataclasses.replace(here.cursor, step=step))
-        assert stops["step"][i] == there.beside.cursor.step
+        assert stops["step"][i] == there.other_side.cursor.step
     assert here.other is not None
     assert (stops["step"][0], stops["step"][-1]) == (0, here.other.steps[-1])
     assert stops["step"] == sorted(stops["step"])
@@ -105,7 +105,7 @@ def test_a_snippet_draws_the_axis_that_is_on_screen(gallery: Context) -> None:
 
 
 def test_lines_of_runs_tell_their_failure_in_multiples(gallery: Context) -> None:
-    lines = [summary(gallery, run) for run in gallery.store.together().values()]
+    lines = [summary(gallery, run) for run in gallery.store.comparable_runs().values()]
     failed = [line for line in lines if line.get("failed")]
     for line in failed:
         run = gallery.store.run(line["name"])

@@ -38,7 +38,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Context]:
 def at(context: Context, configs: str, length: int = 200, **extras: str) -> PanelCursor:
     run = context.store.run(A)
     assert run is not None
-    return PanelCursor.asked(context.store, run, Cursor(A, 3000, length), {"configs": configs, **extras})
+    return PanelCursor.from_link(context.store, run, Cursor(A, 3000, length), {"configs": configs, **extras})
 
 
 def test_a_link_names_one_run_of_each_configuration_and_shows_all_seeds(many: Context) -> None:
@@ -98,10 +98,12 @@ def test_configurations_stand_at_the_same_share_of_training(many: Context, monke
     """Half of 3,000 steps; of a run of 1,500 steps that is its 750, paired by shares, and 1,500 paired by steps."""
     short = replace(many.store.runs()[B], steps=(0, 750, 1500))
     short = replace(short, brief=replace(short.brief, steps=(0, 750, 1500)))
-    together = {**many.store.together(), B: short}
-    monkeypatch.setattr(many.store, "together", lambda: together)
+    together = {**many.store.comparable_runs(), B: short}
+    monkeypatch.setattr(many.store, "comparable_runs", lambda: together)
     run = many.store.runs()[A]
     for pairing, step in (("", 750), ("step", 1500)):
         extras = {"configs": B, "steps": pairing}
-        placed = PanelCursor.asked(many.store, run, Cursor(A, 1500, 200), extras).configuration_values["configurations"]
+        placed = PanelCursor.from_link(many.store, run, Cursor(A, 1500, 200), extras).configuration_values[
+            "configurations"
+        ]
         assert placed == {"A": {A: 1500, SEED: 1500}, "B": {B: step}}

@@ -85,7 +85,7 @@ def test_b_stands_where_a_does_by_one_rule(answers: Context) -> None:
     short = dataclasses.replace(b, steps=(0, 100, 800), brief=dataclasses.replace(b.brief, steps=(0, 100, 800)))
 
     def beside(step: int, length: int, pairing: str = "step") -> tuple[int, int]:
-        cursor = PanelCursor(a, Cursor(A, step, length), short, extras={"steps": pairing}).beside.cursor
+        cursor = PanelCursor(a, Cursor(A, step, length), short, extras={"steps": pairing}).other_side.cursor
         return cursor.step, cursor.length
 
     last = default_step(a)
@@ -96,13 +96,13 @@ def test_b_stands_where_a_does_by_one_rule(answers: Context) -> None:
     whole = dataclasses.replace(a, brief=dataclasses.replace(a.brief, steps=(0, 384, 1500, 3000)))
     where = [PanelCursor(whole, Cursor(A, step, 100), short) for step in (0, 384, 1500)]
     # 384 of 3,000 is .128, beside .125, 100 of 800; B has nothing near .5, so its nearest earlier step stands there, and is told
-    assert [one.beside.cursor.step for one in where] == [0, 100, 100]
-    said = [compare.other_step(one, one.beside) for one in where[1:]]
+    assert [one.other_side.cursor.step for one in where] == [0, 100, 100]
+    said = [compare.other_step(one, one.other_side) for one in where[1:]]
     assert said[0] == " Same share of training, within a quarter: A at step 384 (0.13), B at step 100 (0.12)."
     assert said[1].startswith(" B has no checkpoint near this share of training: A at step 1,500 (0.50)")
     sparse = dataclasses.replace(short, brief=dataclasses.replace(short.brief, lengths=(25, 50, 64, 200)))
     at = PanelCursor(a, Cursor(A, last, 100), sparse)
-    assert at.beside.cursor.length == 100  # B has nothing there, and says so; 64 does not stand in for it
+    assert at.other_side.cursor.length == 100  # B has nothing there, and says so; 64 does not stand in for it
     assert at.values["length_b"] == 100
     assert where[1].lines_beside == {"step": 100, "length": 100}
 
@@ -199,7 +199,7 @@ def test_a_sweep_is_restored_from_its_own_link(answers: Context) -> None:
     }
     made, notices = sweep.read(asked | {"len": "100", "over": "max"}, choices)
     assert notices == []
-    assert sweep.read(made.written(), choices) == (made, [])
+    assert sweep.read(made.address_parts(), choices) == (made, [])
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_the_step_slider_stops_at_shares_of_each_runs_training(answers: Context)
     assert scale["texts"][1:] == ["1/2", "each run\u2019s last"]
     made, notices = sweep.read({"step": "1/2"}, choices)
     assert (made.step, made.share, made.step_stop, notices) == (None, 0.5, "1/2", [])
-    assert made.written()["step"] == "1/2"
+    assert made.address_parts()["step"] == "1/2"
     half, step = (sweep.PHASE.rows(answers, {"step": at, "x": "task.name"}) for at in ("1/2", "1500"))
     assert half["members"].tolist() == step["members"].tolist()
     assert "step 1,500" in half["members"][0]

@@ -171,7 +171,7 @@ def test_two_of_them_are_compared_over_items_and_both_neighbours_by_pairs(contex
         ("ul", "Right minus left neighbour, pairs of sequences: "),
         ("copy", "The tasks differ: A is right neighbour, unique symbols (ur), B is copy"),
     ):
-        at = PanelCursor.asked(context.store, run, default_cursor(run), {"run2": other})
+        at = PanelCursor.from_link(context.store, run, default_cursor(run), {"run2": other})
         said = texts(compare.heads_of(at, seeds=False)[-1])
         assert said.strip().startswith(beginning)
         ends = ("A is higher", "B is higher", "Equal") if other == "copy" else (" at 8 items",)

@@ -51,7 +51,7 @@ def test_a_sweep_pools_no_compiled_run_with_trained_ones(gallery: Context) -> No
     choices = choices_of(gallery.store)
     for asked in ({}, {"fix": ""}, {"x": "origin"}, {"x": "task.name", "y": "origin", "fix": "origin=compiled"}):
         query = read(asked, choices)[0]
-        assert read(query.written(choices.fixed(query.x, query.y)), choices)[0] == query
+        assert read(query.address_parts(choices.fixed(query.x, query.y)), choices)[0] == query
 
 
 def test_the_training_row_gives_accuracies_of_its_log_only_until_behaviour_is_measured(
@@ -60,8 +60,8 @@ def test_the_training_row_gives_accuracies_of_its_log_only_until_behaviour_is_me
     run = view_of(gallery, "flip_flop_rotary_s0")
     log = Frame.from_rows([{"step": 600, "loss": 0.1, "lr": 1e-3, "accuracy_in": 0.91, "accuracy_out": 0.72}])
     measured, unmeasured = ({"log": log, "brief": brief} for brief in (run.brief, Brief(specs={})))
-    assert "Accuracy" not in "".join(prose.training(SimpleNamespace(live=False, planned=600, **measured)))
-    text = "".join(prose.training(SimpleNamespace(live=False, planned=600, **unmeasured)))
+    assert "Accuracy" not in "".join(prose.training(SimpleNamespace(live=False, planned_steps=600, **measured)))
+    text = "".join(prose.training(SimpleNamespace(live=False, planned_steps=600, **unmeasured)))
     assert text == "Step 600 of 600. Accuracy 0.91 at trained lengths, 0.72 at twice that."
 
 
@@ -130,7 +130,7 @@ def test_a_damaged_table_is_named_in_its_line(tmp_path: Path) -> None:
     table = tmp_path / "parity_nope" / "table.parquet"
     table.write_bytes(table.read_bytes()[:100])
     context = Context(Store([tmp_path], patience=0), Worker())
-    lines = {name: runs.summary(context, run) for name, run in context.store.together().items()}
+    lines = {name: runs.summary(context, run) for name, run in context.store.comparable_runs().items()}
     (sentence,) = troubles(context, "parity_nope", {})
     assert (lines["parity_nope"]["verdict"], lines["parity_nope"]["damage"]) == ("not measured", sentence)
     assert "is damaged" in sentence

@@ -58,13 +58,13 @@ def test_a_run_on_its_own_shows_the_version_it_has(mixed: Context) -> None:
 
 def test_beside_others_the_former_version_is_left_out_and_named(mixed: Context) -> None:
     store = mixed.store
-    run = store.together()[OLD]
+    run = store.comparable_runs()[OLD]
     assert run.former == ("behaviour",)
     assert not len(run.frame.where(measurement="behaviour"))
     assert len(run.frame.where(measurement="probes.summary"))
     assert run.brief.last is None
-    assert store.together()[NEW] is store.runs()[NEW]
-    both = [store.together()[name] for name in (OLD, NEW)]
+    assert store.comparable_runs()[NEW] is store.runs()[NEW]
+    both = [store.comparable_runs()[name] for name in (OLD, NEW)]
     assert set(store.across("behaviour", "accuracy", both)["run"]) == {NEW}
     assert set(store.across("probes.summary", "summary_decodability", both)["run"]) == {OLD, NEW}
     (said,) = store.problems
@@ -84,7 +84,7 @@ def test_pages_of_several_runs_show_the_newest_alone(mixed: Context) -> None:
 
 def test_compare_draws_no_difference_of_two_versions(mixed: Context) -> None:
     run = mixed.store.runs()[OLD]
-    at = PanelCursor.asked(mixed.store, run, AT, {"run2": NEW})
+    at = PanelCursor.from_link(mixed.store, run, AT, {"run2": NEW})
     drawn = {side: plot(FIRST[f"cmp-accuracy-{side}"], at, LIGHT, "figure")[-1] for side in "abd"}
     assert drawn == {"a": STATE, "b": READY, "d": STATE}
     assert plot(FIRST["cmp-decodability-d"], at, LIGHT, "figure")[-1] == READY
@@ -95,11 +95,11 @@ def test_compare_draws_no_difference_of_two_versions(mixed: Context) -> None:
 def test_a_newer_version_elsewhere_redraws_what_was_on_screen(root: Path) -> None:
     context = Context(Store([root], patience=0), Worker())
     group, modes = [FIRST["cmp-accuracy-a"]], ["figure"]
-    before = PanelCursor.asked(context.store, context.store.runs()[OLD], AT, {"run2": NEW})
+    before = PanelCursor.from_link(context.store, context.store.runs()[OLD], AT, {"run2": NEW})
     _, shown = redraw_panels(group, before, LIGHT, modes, {})
     renew(root)
     context.store.refresh(force=True)
-    after = PanelCursor.asked(context.store, context.store.runs()[OLD], AT, {"run2": NEW})
+    after = PanelCursor.from_link(context.store, context.store.runs()[OLD], AT, {"run2": NEW})
     made, now = redraw_panels(group, after, LIGHT, modes, shown)
     assert STATE in made
     assert now != shown

@@ -32,7 +32,7 @@ def grid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
         fakes.write_rows(path, [*fakes.behaviour(FAKE, STEP, rng), *fakes.hardmax(FAKE, STEP, rng)])
         store = Store([root])
         run = store.runs()[FAKE.name]
-        at = PanelCursor.asked(store, run, Cursor(run.name, STEP, 200, layers - 1, heads - 1), {})
+        at = PanelCursor.from_link(store, run, Cursor(run.name, STEP, 200, layers - 1, heads - 1), {})
         children, style, _ = head_grid.cells(BY_ID["head-grid"], at, "light")
         return children, style
 

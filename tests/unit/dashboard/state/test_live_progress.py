@@ -36,7 +36,7 @@ def test_between_checkpoints_the_lines_of_the_live_tail_tell_the_pace(path: Path
     (path / "live.jsonl").write_bytes(b"".join([*lines, cut]))
     run = seen(path)
     told = live_progress(run)
-    assert told["liveText"] == f"230 of {run.planned:,} \u00b7 {(run.planned - 230) / 60:.0f} min left", (
+    assert told["liveText"] == f"230 of {run.planned_steps:,} \u00b7 {(run.planned_steps - 230) / 60:.0f} min left", (
         "a second a step"
     )
     last = fakes.log_line(fakes.UNMEASURED, 230)
@@ -49,11 +49,11 @@ def test_at_a_checkpoint_the_last_two_of_them_tell_the_pace(path: Path) -> None:
     (path / "live.jsonl").write_bytes(b"")
     run = seen(path)
     told = live_progress(run)
-    assert told["liveText"] == f"200 of {run.planned:,} \u00b7 {(run.planned - 200) / 2 / 60:.0f} min left"
+    assert told["liveText"] == f"200 of {run.planned_steps:,} \u00b7 {(run.planned_steps - 200) / 2 / 60:.0f} min left"
     assert told["liveAt"] == "as logged at step 200"
 
 
 def test_a_run_that_has_just_begun_says_its_step_alone(tmp_path: Path) -> None:
     path = fakes.write_run(tmp_path, fakes.UNMEASURED, (0,))
     (path / "live.jsonl").write_bytes(sealed_json({"step": 0, "time": float("inf")}))
-    assert live_progress(seen(path))["liveText"] == f"0 of {seen(path).planned:,}"
+    assert live_progress(seen(path))["liveText"] == f"0 of {seen(path).planned_steps:,}"

@@ -55,7 +55,7 @@ def test_every_section_and_every_comparison_is_that_of_a_kind() -> None:
 
 
 def test_lengths_are_counted_in_the_unit_of_the_kind() -> None:
-    assert (TRAINED.counted(64), PROMPTED.counted(64)) == ("length 64", "64 items")
+    assert (TRAINED.length_text(64), PROMPTED.length_text(64)) == ("length 64", "64 items")
     sentence = [("Accuracy is 0.9 at length 64.", "plain")]
     assert TRAINED.in_units(sentence) == sentence
     assert PROMPTED.in_units(sentence) == [("Accuracy is 0.9 at 64 items.", "plain")]

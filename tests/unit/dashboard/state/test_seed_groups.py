@@ -124,7 +124,7 @@ def test_theory_is_asked_once_for_all_runs(answers: Context) -> None:
     worker.answer = None
     said = expectations.of(runs)
     assert all(said[run.name] == {"verdict": run.task, "theorem": "", "reason": ""} for run in runs)
-    assert expectations.known(runs[0]) == said[runs[0].name]
+    assert expectations.stored_prediction(runs[0]) == said[runs[0].name]
 
 
 def test_a_worker_that_fails_leaves_no_claim_and_nobody_waiting(answers: Context) -> None:

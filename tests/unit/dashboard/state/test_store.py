@@ -39,7 +39,7 @@ def test_runs_are_read_as_data(root: Path) -> None:
     assert run.steps == (0, 100, 1000, 1500, 3000)
     assert run.lengths == fakes.LENGTHS
     assert run.positions == "no positions"
-    assert run.measured == {"behaviour", "probes.summary", "probes.position", "circuits.hardmax"}
+    assert run.measurement_names == {"behaviour", "probes.summary", "probes.position", "circuits.hardmax"}
     assert set(run.frame["run"]) == {"majority-nope-s0"}
 
 
@@ -69,7 +69,7 @@ def test_new_rows_change_that_run_and_no_other(root: Path) -> None:
     fakes.write_rows(root / "majority-learned-s0", fakes.all_rows(fakes.UNMEASURED, (0, 3000)))
     assert store.refresh() != version
     after = store.runs()
-    assert after["majority-learned-s0"].measured
+    assert after["majority-learned-s0"].measurement_names
     assert after["majority-nope-s0"] is before["majority-nope-s0"]
 
 

@@ -158,15 +158,15 @@ def test_what_is_not_there_is_said_and_auto_takes_what_is(monkeypatch: pytest.Mo
     there = {"cuda": 0, "mps": 0}
     monkeypatch.setattr("workbench.models.compute_device._count", lambda torch, kind: there[kind])
     with pytest.raises(DeviceError, match="--device"):
-        ComputeDevice("cuda:1").found()
-    assert ComputeDevice("auto", "bfloat16").found() == ComputeDevice("cpu", "bfloat16")
+        ComputeDevice("cuda:1").resolve()
+    assert ComputeDevice("auto", "bfloat16").resolve() == ComputeDevice("cpu", "bfloat16")
     there["mps"] = 1
-    assert ComputeDevice("auto").found().kind == "mps"
+    assert ComputeDevice("auto").resolve().kind == "mps"
     there["cuda"] = 2
-    assert ComputeDevice("auto").found() == ComputeDevice("cuda")
-    assert ComputeDevice("cuda:1").found().kind == "cuda"
+    assert ComputeDevice("auto").resolve() == ComputeDevice("cuda")
+    assert ComputeDevice("cuda:1").resolve().kind == "cuda"
     with pytest.raises(DeviceError, match="torch"):
-        ComputeDevice("cuda:2").found()
+        ComputeDevice("cuda:2").resolve()
 
 
 def test_only_what_is_unusual_is_a_fact() -> None:

@@ -212,8 +212,8 @@ BELOW = torch.tensor([[2, 0, -1]])
 def test_ids_are_shifted_as_training_shifts_them() -> None:
     """Special tokens keep the id 0 that the task gives them; where ids just count, the first has it by its place."""
     ids = torch.tensor([[0, 3, 1, 2]])
-    assert id_sampler("arange").shifted(ids, 5).tolist() == [[5, 8, 6, 7]]
-    assert Coupled().shifted(ids, 5).tolist() == [[0, 8, 6, 7]]
+    assert id_sampler("arange").shift_ids(ids, 5).tolist() == [[5, 8, 6, 7]]
+    assert Coupled().shift_ids(ids, 5).tolist() == [[0, 8, 6, 7]]
 
 
 def test_coupled_ids_that_do_not_exist_or_fit_are_refused() -> None:

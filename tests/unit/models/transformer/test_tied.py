@@ -100,6 +100,6 @@ def test_weights_that_are_tied_start_a_run_that_is_tied(tmp_path) -> None:
     run = Trainer(configured(TrainRequest(*TASK, TIED)), tmp_path / "run").run()
     start = StartingWeights.of(run, 6)
     own = configured(TrainRequest(*TASK, TIED))
-    assert torch.equal(start.carried(own.task, own.model)["embed.W_E"], run.load(6).W_E)
+    assert torch.equal(start.initial_weights(own.task, own.model)["embed.W_E"], run.load(6).W_E)
     with pytest.raises(TrainingError, match=r"model\.tied"):
-        start.carried(own.task, configured(TrainRequest(*TASK, [GENERATED])).model)
+        start.initial_weights(own.task, configured(TrainRequest(*TASK, [GENERATED])).model)

@@ -100,7 +100,7 @@ def test_a_class_of_known_log_odds_costs_its_entropy() -> None:
     code = class_code(told[:, None].double(), y, 2)
     later = code.bits[code.block > 0]
     assert later.mean() == pytest.approx(0.811, abs=0.02)
-    drawn, compression = code.resampled(np.random.default_rng(0), 400)
+    drawn, compression = code.resample(np.random.default_rng(0), 400)
     assert drawn.mean() == pytest.approx(code.length(), rel=0.01)
     assert compression == pytest.approx(8192 / drawn)
     assert drawn.std() == pytest.approx(np.sqrt(len(later)) * later.std(), rel=0.2)
@@ -145,7 +145,7 @@ def test_normal_noise_saves_half_the_log_of_what_it_leaves(r2: float) -> None:
     assert code.plain.mean() == pytest.approx(plain, abs=0.03)
     assert (code.plain - code.bits)[later].mean() == pytest.approx(-np.log2(1 - r2) / 2, abs=0.03)
     assert (code.bits[~later] == code.plain[~later]).all()
-    lengths, compression = code.resampled(np.random.default_rng(0), 200)
+    lengths, compression = code.resample(np.random.default_rng(0), 200)
     assert np.quantile(lengths, 0.025) < code.length() < np.quantile(lengths, 0.975)
     assert np.quantile(compression, 0.025) < code.compression() < np.quantile(compression, 0.975)
 

@@ -37,6 +37,6 @@ def test_outputs_are_those_of_whole_passes(options: dict[str, Any] | None) -> No
             def change(x: Tensor, hook: Any, last: int = last) -> Tensor:
                 return torch.cat([x[:, :-last], 0.3 * x[:, -last:] ** 2], 1)
 
-            outputs = passes.edited(site, change)
+            outputs = passes.edited_outputs(site, change)
             assert torch.equal(outputs, forward(model, batch, [], [(site, change)])["logits"]), (site, last)
             assert not torch.equal(outputs, clean)

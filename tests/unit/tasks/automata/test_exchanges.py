@@ -32,7 +32,7 @@ def drawn(exchanges: Exchanges, row: int, first: float, second: float) -> tuple[
         numbers[row] = next(given)
         return numbers
 
-    return tuple(exchanges.drawn(1, uniforms)[row, 0].tolist())
+    return tuple(exchanges.draw(1, uniforms)[row, 0].tolist())
 
 
 def test_every_pair_of_places_has_equally_many_numbers() -> None:

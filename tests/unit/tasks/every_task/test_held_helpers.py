@@ -184,7 +184,7 @@ def test_what_strings_are_of_where_nobody_says() -> None:
     assert task.sample_blocks(1, 3, [generator("law")]).law == "training"
     assert task.label(torch.tensor([[1, 2]])).law == "given"
     told = put("uf", "bare", 9, (4,))
-    assert told.told(told._question(1, 4, generator("law"), "matched")).law == "given"
+    assert told.prompt_batch(told._question(1, 4, generator("law"), "matched")).law == "given"
     assert told.sample(1, 4, generator("law")).law == "training"
     assert not told.sample(1, 4, generator("law")).bos
     assert TaskSubject(task).draw("matched", 5).tokens.shape == (24, 6)
@@ -315,7 +315,7 @@ def test_a_presented_task(name: str, held: Held) -> None:
     for law in ("matched", "challenge"):
         batch = task.sample(3, 4, generator("presented"), law)
         found.append([code(one) for one in (batch.tokens, batch.targets, batch.mask, batch.output_summary)])
-        found.append([list(batch.numbers), list(batch.item_places), batch.asked.tolist(), batch.led])
+        found.append([list(batch.numbers), list(batch.item_places), batch.supervised_positions.tolist(), batch.led])
         found.append([[batch.index(n) for n in range(1, 5)], {key: one.tolist() for key, one in batch.meta.items()}])
     held(found)
 

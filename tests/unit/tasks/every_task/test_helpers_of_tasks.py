@@ -168,7 +168,7 @@ def test_places_of_small_numbers(pairs: int, window: int, k: int, places: tuple[
 ])  # fmt: skip
 def test_how_many_numbers_may_be_small(fields: dict[str, int], most: dict[int, int]) -> None:
     task = make_task("sparse_parity", **fields)
-    assert {length: task.most(length) for length in most} == most
+    assert {length: task.largest_count(length) for length in most} == most
 
 
 def test_a_string_of_small_numbers_has_a_large_one_too() -> None:

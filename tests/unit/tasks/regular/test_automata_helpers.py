@@ -176,7 +176,7 @@ def test_labels_that_occur_where_they_may_are_drawn_alike() -> None:
 def test_all_exchanges_of_two_different_symbols_are_drawn() -> None:
     word = np.array([[0, 1, 1, 0, 2]])
     numbers = np.random.default_rng(0)
-    found = Exchanges.among(word).drawn(400, numbers.random)[0]
+    found = Exchanges.among(word).draw(400, numbers.random)[0]
     changed = {tuple(np.flatnonzero(row != word[0]).tolist()) for row in found}
     pairs = {(i, j) for i in range(5) for j in range(i + 1, 5) if word[0, i] != word[0, j]}
     assert changed == pairs

@@ -157,17 +157,17 @@ def test_a_whole_period_must_be_right(seeded):
     batch = task.sample(200, 24, seeded(0))
     member = batch.targets[:, -1] == 1
     right = torch.ones_like(batch.mask)
-    assert task.answered(right, batch).all()
+    assert task.sequence_correct(right, batch).all()
     for back in (1, 2, 3, 4):
         one_wrong = right.clone()
         one_wrong[:, -back] = False
-        assert not task.answered(one_wrong, batch).any()
+        assert not task.sequence_correct(one_wrong, batch).any()
     one_wrong = right.clone()
     one_wrong[:, -5] = False
-    assert task.answered(one_wrong, batch).all()
+    assert task.sequence_correct(one_wrong, batch).all()
     alternates = batch.targets[:, 2::2].amax(1) == 1  # what one that checks ab only would say, at every even prefix
     loose = torch.where(torch.arange(25) % 2 == 0, alternates[:, None].long(), 0)
-    assert not task.answered(loose == batch.targets, batch)[member].any()
+    assert not task.sequence_correct(loose == batch.targets, batch)[member].any()
 
 
 @pytest.mark.parametrize(("name", "period"), [("aa_star", 2), ("aaaa_star", 4)])
@@ -181,7 +181,7 @@ def test_where_there_is_one_string_per_length_no_constant_answers_a_period(name,
             assert (batch.tokens[:, 1:] == 1).all()
             assert task.chance(law, n) == 0
             for constant in (0, 1):
-                assert not task.answered(batch.targets == constant, batch).any()
+                assert not task.sequence_correct(batch.targets == constant, batch).any()
             found = {key: hits.mean().item() for key, hits in task.shortcuts(batch, 10).items()}
             assert found == {"position_only": 0, "last_token": 0, "first_window": 1 / period, "last_window": 1 / period}
 

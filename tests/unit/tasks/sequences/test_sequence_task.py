@@ -137,7 +137,7 @@ def test_one_wrong_token_spoils_the_whole_answer(seeded):
     right = torch.ones_like(batch.mask)
     right[0, batch.prompt - 1] = False  # the first answer
     right[1, 3] = False  # a place where nothing is asked
-    assert task.answered(right, batch).tolist() == [False, True, True]
+    assert task.sequence_correct(right, batch).tolist() == [False, True, True]
 
 
 def test_an_answer_is_asked_as_far_as_the_sequence_goes():

@@ -29,13 +29,13 @@ def test_constants_of_the_kit() -> None:
     one = TaskSubject(make_task("k_hop", k=4))
     assert (one.window, one.length) == (9, 36)
     assert one.draw("training", 9).tokens.equal(one.draw("training", 9, 24, 0, 9).tokens)
-    assert [(what, batch.length) for what, batch in one.some()] == [
+    assert [(what, batch.length) for what, batch in one.small_batches()] == [
         (f"{law} sequences of length {length}", length)
         for law in ("training", "matched", "challenge")
         for length in (9, 36)
     ]
-    assert one.many("matched") is one.many("matched")
-    assert len(one.many("matched")) == 2000
+    assert one.large_batch("matched") is one.large_batch("matched")
+    assert len(one.large_batch("matched")) == 2000
 
 
 # ---- what it states ------------------------------------------------------------------------------

@@ -266,7 +266,7 @@ def test_a_map_without_automaton_or_claim_is_told_so() -> None:
 def test_what_is_claimed_of_a_finite_state_map_is_what_deciding_finds(name: str, parameters: dict[str, object]) -> None:
     automaton = make_task(name, **parameters).automaton()
     assert automaton is not None
-    for at in (Positions.named("none"), Positions.named("learned")):
+    for at in (Positions.from_name("none"), Positions.from_name("learned")):
         decided = claim_at(of_languages(automaton.languages, at), at)
         assert predict(name, at, **parameters).verdict == decided.verdict
 

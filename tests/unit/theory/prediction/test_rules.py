@@ -45,7 +45,7 @@ def test_positions_in_words(name: str, ids: str, settings: dict[str, int], text:
     ("name", "ids"), [("none", "arange"), ("learned", "random_offset"), ("limit", "arange"), ("rotary", "arange")]
 )
 def test_positions_by_name_have_the_ids_of_their_theorem(name: str, ids: str) -> None:
-    assert Positions.named(name) == Positions(name, ids)
+    assert Positions.from_name(name) == Positions(name, ids)
 
 
 # ---- programs that read what there is --------------------------------------------------------------------------

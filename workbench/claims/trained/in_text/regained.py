@@ -64,7 +64,7 @@ def _of_run(claim: Claim, run: OneRun, choice: str) -> list[Row]:
     ):
         value = float(function(gain[None], rest_of_name[None])[0])
         low, high = np.percentile(function(gain[samples], rest_of_name[samples]), TAILS)
-        rows.append(run.made(label, f"{run.cell.name}, {choice}", value, float(low), float(high), len(gain)))
+        rows.append(run.new_row(label, f"{run.cell.name}, {choice}", value, float(low), float(high), len(gain)))
     return rows
 
 

@@ -78,7 +78,7 @@ def lead_of_induction(claim: Claim, table: RunTable) -> list[Row]:
             induction, anti = (best_head(run, score, "repeats") for score in ("induction", "anti_induction"))
             value = (induction.value or 0.0) - (anti.value or 0.0)
             low, high = induction.ends[0] - anti.ends[1], induction.ends[1] - anti.ends[0]
-            rows.append(run.made("lead of induction", cell.name, value, low, high, induction.n))
+            rows.append(run.new_row("lead of induction", cell.name, value, low, high, induction.n))
     return rows
 
 

@@ -120,7 +120,7 @@ def open_model(
 
         serve_app([own], host="127.0.0.1", port=8050, browser=True)
         return
-    chosen = ComputeDevice(device, dtype or "").found()
+    chosen = ComputeDevice(device, dtype or "").resolve()
     folders = found_revisions(folder, revisions)
     if relink is not None:
         run = put_right(Run.open(relink), folders)

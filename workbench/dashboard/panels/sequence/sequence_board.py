@@ -223,10 +223,10 @@ class SequenceBoard:
         job = jobs["look"]
         if job is None or job.pending:
             state = [] if job is None else waiting(job, self.id, "reading the checkpoint")
-            return Shown.stated(self, state, polls=job is not None)
+            return Shown.with_message(self, state, polls=job is not None)
         if job.state != "done":
             said = "Cancelled" if job.state == "cancelled" else job.error
-            return replace(Shown.stated(self, failure_message(job, asked.run)), note=self.refusal(said))
+            return replace(Shown.with_message(self, failure_message(job, asked.run)), note=self.refusal(said))
         return self._render(asked, job.result, jobs["read"], look, modes)
 
     def _render(
@@ -303,7 +303,7 @@ class Shown:
     polls: bool
 
     @staticmethod
-    def stated(board: SequenceBoard, state: list[Any], polls: bool = False) -> Shown:
+    def with_message(board: SequenceBoard, state: list[Any], polls: bool = False) -> Shown:
         """Return outputs with the same message in every panel."""
         n = len(board.panels)
         return Shown(
@@ -319,7 +319,7 @@ class Shown:
         )
 
     @staticmethod
-    def held(board: SequenceBoard) -> Shown:
+    def keep_figures(board: SequenceBoard) -> Shown:
         """Return outputs that leave the old figures on screen, which become pale if the wait is long."""
         n = len(board.panels)
         kept = [no_update] * n

@@ -177,7 +177,7 @@ def _show(app: Dash, context: Context, board: SequenceBoard) -> None:
         if state_key == drawn["seen"] and not pending:
             raise PreventUpdate
         if pending and drawn["seen"] and set(modes) == {"figure"} and time.time() - held["since"] < PATIENCE:
-            return *Shown.held(board).outputs, no_update
+            return *Shown.keep_figures(board).outputs, no_update
         shown = board.show(question, jobs, look, modes)
         return *shown.outputs, {"seen": state_key, "keys": keys, "final": not shown.polls}
 

@@ -47,7 +47,7 @@ class ComputedPanel:
         apart = self.answers_apart and asked.edits
         return tuple(row for row in self.rows_drawn if row != "outputs") if apart else self.rows_drawn
 
-    def asked(self, run: RunView, cursor: Cursor, said: Mapping[str, str]) -> SequenceQuestion:
+    def question(self, run: RunView, cursor: Cursor, said: Mapping[str, str]) -> SequenceQuestion:
         """The request that a link describes."""
         good, _ = check_extras(None, run, {key: said.get(key, default) for key, default in EXTRAS.items()})
         return asked_of(run, cursor, good, self.cells)
@@ -56,7 +56,7 @@ class ComputedPanel:
         """Return exactly the rows that are drawn; raises
         :class:`workbench.dashboard.panels.sequence.sequence_query.NotComputed`.
         """
-        asked = self.asked(run, cursor, said)
+        asked = self.question(run, cursor, said)
         found, read = asked.wait(context)
         return figures.sequence_view.data(
             found, read, part=self.part, rows=self.rows_at(asked), view=cursor.view, site=asked.site
@@ -64,14 +64,14 @@ class ComputedPanel:
 
     def draw(self, context: Context, run: RunView, cursor: Cursor, said: Mapping[str, str], theme: Theme) -> go.Figure:
         """The figure, waited for; raises :class:`workbench.dashboard.panels.sequence.sequence_query.NotComputed`."""
-        asked = self.asked(run, cursor, said)
+        asked = self.question(run, cursor, said)
         found, read = asked.wait(context)
         return self.figure(found, read, asked, theme, 11, outline=True)
 
     def snippet(self, run: RunView, cursor: Cursor, said: Mapping[str, str]) -> str:
         """Python that computes and draws the same in a notebook."""
         extra = "" if self.part == "clean" else f', part="{self.part}"'
-        asked = self.asked(run, cursor, said)
+        asked = self.question(run, cursor, said)
         return asked.snippet(extra, self.rows_at(asked))
 
     def figure(
@@ -108,11 +108,11 @@ class AnswersPanel(ComputedPanel):
 
     def rows(self, context: Context, run: RunView, cursor: Cursor, said: Mapping[str, str]) -> pd.DataFrame:
         """Return exactly the rows that are drawn; raises as :meth:`ComputedPanel.rows`."""
-        return figures.answer_maps.data(self.asked(run, cursor, said).wait(context)[0])
+        return figures.answer_maps.data(self.question(run, cursor, said).wait(context)[0])
 
     def snippet(self, run: RunView, cursor: Cursor, said: Mapping[str, str]) -> str:
         """Python that computes and draws the same in a notebook."""
-        found = self.asked(run, cursor, said).looking
+        found = self.question(run, cursor, said).looking
         imports = "from circuits.one_sequence import look\nfrom workbench.figures import answer_maps\n\n"
         return f"{imports}answer_maps({found})\n"
 

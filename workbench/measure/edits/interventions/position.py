@@ -89,7 +89,7 @@ class ClipLags(ScoreEdit):
             q, k = at.raw
             turn = encoding.turn(torch.tensor([[lag]]), q.shape[-1], q.dtype)
             assert turn is not None
-            far = torch.einsum("bqhe,bkhe->bhqk", encoding.turned(q[:, rows], turn), k[:, :keys])
+            far = torch.einsum("bqhe,bkhe->bhqk", encoding.rotate(q[:, rows], turn), k[:, :keys])
             far = far / math.sqrt(q.shape[-1])
             if encoding.biased:
                 bias = inputs.bias(at.queries, keys)
