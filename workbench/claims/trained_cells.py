@@ -1,4 +1,4 @@
-"""Cells of runs that trained claims need, as data: task, model, training, seeds, and what is measured of each run.
+"""The configurations that claims need to train (*cells*): task, model, training, seeds, and what is measured.
 
 As in a sweep, a cell is a run for each of its seeds. Nothing here needs torch.
 """
@@ -248,7 +248,7 @@ def cell(
     start: TrainedCell | None = None,
     **parameters: Any,
 ) -> TrainedCell:
-    """A cell of transformers, or with positions ``ssm`` or ``signed`` of state-space models.
+    """Return a configuration of transformers to train; of state-space models if positions are ``ssm`` or ``signed``.
 
     Args:
         task: its name; ``parameters`` are its own.

@@ -18,7 +18,7 @@ def align_columns(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def count_of(number: int, noun: str) -> str:
-    """So many of a thing.
+    """Return a number with its noun, in the plural unless the number is 1.
 
     Example:
 

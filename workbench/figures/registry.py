@@ -1,4 +1,4 @@
-"""What a figure is: ``@figure(rows=...)`` makes and offers one object of the rows and the drawing of a figure."""
+"""The decorator ``@figure(rows=...)``: it registers a function that draws, with the function that selects its rows."""
 
 from __future__ import annotations
 

@@ -157,7 +157,9 @@ def all_equal(value: float, n: int, bounds: Bounds, level: float = LEVEL) -> tup
 
 
 def mean_ends(values: ArrayLike, rng: np.random.Generator, resamples: int = 400, bounds: Bounds | None = None) -> Ends:
-    """Interval of the mean over sequences of one number each: bootstrap, or by the bounds where all are equal.
+    """Return the interval of a mean over sequences, with one number per sequence, from bootstrap resamples.
+
+    If all numbers are equal, the interval follows from the bounds of possible values.
 
     Args:
         values: ``[sequences]``, at least one, none NaN.

@@ -247,7 +247,7 @@ class Evaluation:
         return max(self.grid.lengths) if self.consistent and self.task.prefix_closed(law) else length
 
     def source(self, law: str, length: int) -> Batch:
-        """Return the sequences that serve ``length``, not cut to it."""
+        """Return the sequences whose prefixes of ``length`` tokens are evaluated, without cutting them."""
         n = self.source_length(law, length)
         if (law, n) not in self.made:
             blocks = range(math.ceil(self.sequences / BLOCK))
@@ -259,7 +259,7 @@ class Evaluation:
         return self.task.sample(BLOCK, length, g, law, window=self.grid.trained)
 
     def further(self, law: str, length: int, start: int, stop: int, word: str = "evaluate") -> Iterator[Batch]:
-        """Yield sequences ``start`` to ``stop`` of the random sequence that begins with :meth:`batch`, in blocks.
+        """Yield sequences ``start`` to ``stop`` of the random stream that begins with :meth:`batch`, in blocks.
 
         They are not kept. Another ``word`` names an independent random stream.
         """

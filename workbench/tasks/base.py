@@ -564,8 +564,8 @@ class Task(OverridableFormerNames, BaseModel):
 
     @property
     def period(self) -> int:
-        """Return how many queries at the end of a sequence decide whether it is answered. Over lengths, answers repeat
-        with this period.
+        """Return how many queries at the end of a sequence decide whether it counts as correct. Over lengths, answers
+        repeat with this period.
         """
         return 1
 

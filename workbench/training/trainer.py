@@ -201,7 +201,7 @@ class Trainer:
         return self.average.model if self.average else None
 
     @property
-    def measured(self) -> Hooked:
+    def measured_model(self) -> Hooked:
         """The model of checkpoints and accuracies: the averaged one, if the run has one."""
         return self.average.model if self.average else self.model
 
@@ -436,7 +436,7 @@ class Trainer:
         ids = self.config.model.ids.evaluation(batch.tokens.shape[1], self.config.model.n_ctx, batch.position_ids)
         if self.device != "cpu":
             batch, ids = batch.to(self.device), ids.to(self.device)
-        outputs, next_ids = outputs_and_ids(self.measured, batch.tokens, ids)
+        outputs, next_ids = outputs_and_ids(self.measured_model, batch.tokens, ids)
         right = self.task.correct(outputs, batch)
         if next_ids is not None:
             right &= ids_right(next_ids, ids, batch.mask)
@@ -451,7 +451,7 @@ class Trainer:
 
     def _checkpoint(self, run: Run, step: int, ended: str) -> None:
         """Write the checkpoint. An existing checkpoint must contain the same weights and is kept."""
-        weights = weights_bytes(self.measured)
+        weights = weights_bytes(self.measured_model)
         if step not in run.steps:
             self._refuse_another_trunk(step, sha256(weights))
             facts: dict[str, Any] = {"ended": ended} if ended else {}

@@ -32,7 +32,7 @@ class OutputTable:
         return [{field.key: _plain(row.get(field.key), field.type) for field in self.kind.fields} for row in self.rows]
 
     def json_value(self) -> Any:
-        """The value under the name of the table in JSON."""
+        """Return the JSON value that is printed under the name of the table."""
         rows = self.plain_rows()
         return rows[0] if self.kind.single else rows
 

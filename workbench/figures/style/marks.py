@@ -185,7 +185,9 @@ def add_end_labels(
     size: int,
     pixels: float = PLOT_HEIGHT,
 ) -> None:
-    """Names at the right end of the lines, in their colours, pushed apart; a line that stops early is led to its name.
+    """Write the names of the lines at their right ends, in their colours, without overlap.
+
+    A thin line connects a line that ends early to its name.
 
     Args:
         figure: the figure to draw into.

@@ -53,7 +53,7 @@ class Component:
 
     @classmethod
     def from_name(cls, name: str) -> Component:
-        """The component with that name.
+        """Return the component with a name, e.g. ``L0.1`` (layer 0, head 1) or ``MLP 0``.
 
         Raises:
             ValueError: if no component can have that name.
@@ -86,7 +86,7 @@ class Connection:
 
     @classmethod
     def from_name(cls, name: str) -> Connection:
-        """The connection with that name.
+        """Return the connection with a name; the sender comes first.
 
         >>> Connection.from_name("embedding -> MLP 0").receiver.kind
         'MLP'

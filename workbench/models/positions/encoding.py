@@ -237,12 +237,12 @@ class Encoding(Scheme):
 
     # ---- TransformerLens ----------------------------------------------------------------------
     def upstream_fields(self, d_head: int) -> dict[str, Any]:
-        """The fields of TransformerLens's config for this encoding; for encodings with ``upstream``."""
+        """Return the fields of TransformerLens's config for an encoding with ``upstream``."""
         return {"positional_embedding_type": self.upstream}
 
     @classmethod
     def settings_of_upstream(cls, config: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings of the encoding in a config of TransformerLens; for encodings with ``upstream``.
+        """Return the settings of an encoding with ``upstream`` from a config of TransformerLens.
 
         Raises:
             PositionError: naming a setting that the encoding does not have.
@@ -258,12 +258,12 @@ class Encoding(Scheme):
 
 
 def attention_of_layer(model: Any, layer: int) -> Any:
-    """The attention module of a layer of a model."""
+    """Return the attention module of a layer of a model."""
     return model.blocks[layer].attn
 
 
 def shared_of(model: Any) -> Mapping[str, Tensor]:
-    """The weights that all layers of a model share for their positions."""
+    """Return the weights that all layers of a model share for their positions."""
     return dict(getattr(model, "pos_bias", {}))
 
 
@@ -273,7 +273,7 @@ def float64_device(device: torch.device) -> torch.device:
 
 
 def angles(ids: Tensor, pairs: int, base: float, slower: float = 1.0) -> Float[Tensor, "#batch pos pair"]:
-    """``id / slower * base^(-i / pairs)`` for each pair i, in float64, on a device that has it."""
+    """Return the angles ``id / slower * base^(-i / pairs)`` of each pair i, in float64, on a device that has it."""
     # In float32 the product is off by 1e-3 radians for the fastest pair at id 10^4.
     ids = ids.to(float64_device(ids.device))
     speeds = base ** (-torch.arange(pairs, dtype=torch.float64, device=ids.device) / pairs)

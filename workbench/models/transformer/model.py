@@ -200,7 +200,9 @@ class HookedTransformer(WithHeads, Hooked):
     def entrance(
         self, tokens: Int[Tensor, "batch pos"], ids: Real[Tensor, "#batch pos"], brief: bool
     ) -> tuple[Float[Tensor, "batch pos d_model"], Float[Tensor, "batch pos qkv"] | None]:
-        """The residual stream before block 0, and its projection if ``brief`` and it is computed once per pair."""
+        """Return the residual stream before block 0; with ``brief``, also its projection, if that is computed once for
+        each pair of token and position id.
+        """
         found = pairs(self.cfg, tokens, ids) if brief else None
         if found is None:
             return self.initial_residual(tokens, ids), None
@@ -210,7 +212,7 @@ class HookedTransformer(WithHeads, Hooked):
     def initial_residual(
         self, tokens: Int[Tensor, "batch pos"], ids: Real[Tensor, "#batch pos"]
     ) -> Float[Tensor, "batch pos d_model"]:
-        """The residual stream before block 0."""
+        """Return the residual stream before block 0: embeddings, plus position vectors if the encoding adds them."""
         x: Tensor = self.hook_embed(self.embed(tokens))
         if self.cfg.positions.added:
             x = x + self.hook_pos_embed(self.pos_embed(ids, x.dtype).expand_as(x))
@@ -225,11 +227,11 @@ class HookedTransformer(WithHeads, Hooked):
         return outputs
 
     def places(self, ids: Real[Tensor, "#batch pos"], dtype: torch.dtype) -> Places:
-        """The position data that all layers share."""
+        """Return the position data that all layers share."""
         return places(self.cfg, ids, dtype, shared_of(self))
 
     def ids_for(self, tokens: Tensor, position_ids: Tensor | None) -> Real[Tensor, "#batch pos"]:
-        """The position ids of this forward pass, checked against the encoding."""
+        """Return the position ids of this forward pass, after checking that the encoding can read them."""
         position_ids = self.checked_ids(tokens, position_ids)
         if self.cfg.positions.biased and has_hooks(self.hook_position_ids):
             position_ids = self.hook_position_ids(position_ids.expand_as(tokens).clone())
@@ -237,7 +239,7 @@ class HookedTransformer(WithHeads, Hooked):
 
     @property
     def attn_score_scale(self) -> float:
-        """Factor from q . k to the score."""
+        """Return the factor by which q . k is multiplied to give the attention score."""
         return 1.0 / self.cfg.attn_scale
 
     @property

@@ -180,7 +180,7 @@ def feature_map(x: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:
 
 
 def hardmax(scores: Float[Tensor, "*row key"]) -> Float[Tensor, "*row key"]:
-    """Weights that are uniform over the keys with exactly the highest score (tolerance 0).
+    """Return attention weights that are uniform over the keys with exactly the highest score (tolerance 0).
 
     The derivative of this function is 0 almost everywhere, so the gradient of the softmax is used instead
     (straight-through, Bengio et al. 2013, 1308.3432). The value is exact also while gradients are recorded.

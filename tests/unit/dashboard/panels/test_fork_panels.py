@@ -144,7 +144,7 @@ def test_a_fork_is_no_seed_of_its_run(context: Context) -> None:
     run = view(context)
     assert [one.name for one in seeds_like(context.store, run)] == [PARENT.name]
     assert all(view(context, name).family != run.family for name in NAMES)
-    runs = context.store.together()
+    runs = context.store.comparable_runs()
     lines = by_configuration(runs, [summarise(run) for run in runs.values()])
     assert next(line for line in lines if line["name"] == PARENT.name)["of"] == "1 of 1"
 
