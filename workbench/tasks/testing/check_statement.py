@@ -205,7 +205,7 @@ def _answers(one: TaskSubject, what: str, batch: Batch) -> Iterator[str]:
                 f"{what}: correct() is False for the targets themselves; compare the most likely class with the target"
             )
     if not bool(task.sequence_correct(torch.ones_like(batch.mask), batch).all()):
-        yield f"{what}: answered() is False for a sequence with only right answers; return True for it"
+        yield f"{what}: sequence_correct() is False for a sequence with only right answers; return True for it"
 
 
 CHECKS: Mapping[str, Check] = {

@@ -40,7 +40,7 @@ def test_laws(p: float, reason: str, parts: list[str], monkeypatch: pytest.Monke
     monkeypatch.setattr(
         check_laws, "_smallest_p", lambda *laws: (p, "its end") if laws == ("matched", "challenge") else None
     )
-    one = StubSubject(task=SimpleNamespace(challenge_is_matched=reason), many=lambda law: law, length=9)
+    one = StubSubject(task=SimpleNamespace(challenge_is_matched=reason), large_batch=lambda law: law, length=9)
     agree(list(CHECKS["laws"](one)), parts)
 
 
@@ -57,7 +57,7 @@ def test_prefix_closed(p: float, closed: tuple[str, ...], parts: list[str], monk
     batch = task.label(torch.ones(2, 9, dtype=torch.long))
     one = StubSubject(
         task=SimpleNamespace(prefix_closed=lambda law: law in closed), window=3,
-        many=lambda law: batch, draw=lambda law, length, count: batch.prefix(length),
+        large_batch=lambda law: batch, draw=lambda law, length, count: batch.prefix(length),
     )  # fmt: skip
     agree(list(CHECKS["prefix-closed"](one)), parts)
 
@@ -169,7 +169,9 @@ def test_shortcuts(matched: Any, challenge: Any, short: Any, parts: list[str]) -
     task = SimpleNamespace(
         shortcuts=lambda batch, window: known.get(batch, short), outside_floor=frozenset(["outside"])
     )
-    one = StubSubject(task=task, many=lambda law: law, window=8, length=32, draw=lambda law, length: f"short {law}")
+    one = StubSubject(
+        task=task, large_batch=lambda law: law, window=8, length=32, draw=lambda law, length: f"short {law}"
+    )
     agree(list(CHECKS["shortcuts"](one)), parts)
 
 
@@ -264,7 +266,7 @@ def test_a_shortcut_may_be_as_good_as_the_highest_floor(monkeypatch: pytest.Monk
         task = SimpleNamespace(
             shortcuts=lambda batch, _, known=known: known if batch else {}, outside_floor=frozenset()
         )
-        one = StubSubject(task=task, many=lambda law: True, window=8, length=32, draw=lambda *_: False)
+        one = StubSubject(task=task, large_batch=lambda law: True, window=8, length=32, draw=lambda *_: False)
         assert len(list(CHECKS["shortcuts"](one))) == said
 
 
@@ -431,7 +433,7 @@ def test_what_is_sampled_and_what_is_labelled(name: str, place: int, meta: bool,
     batch = task.label(torch.ones(2, 6, dtype=torch.long), meta={"first": torch.zeros(2)} if meta else None)
     for one_name in ("mask", "targets") if name == "both" else (name,):
         getattr(batch, one_name)[1, place] = True
-    one = StubSubject(task=task, some=lambda: [("some", batch)])
+    one = StubSubject(task=task, small_batches=lambda: [("some", batch)])
     agree(list(CHECKS["oracle"](one)), parts)
 
 
@@ -445,7 +447,7 @@ def test_after_how_many_tokens_labels_are_compared(length: int, ends: list[int])
             return super().label_strings(strings, meta)
 
     batch = make_task("parity").label(torch.ones(2, length, dtype=torch.long))
-    assert list(CHECKS["prefixes"](StubSubject(task=Noted(), some=lambda: [("some", batch)]))) == []
+    assert list(CHECKS["prefixes"](StubSubject(task=Noted(), small_batches=lambda: [("some", batch)]))) == []
     assert seen == [length, *ends]
 
 

@@ -190,7 +190,7 @@ def test_shapes(batch: Batch, sentences: list[str], monkeypatch: pytest.MonkeyPa
     """What a task answers to tensors of a wrong shape is another check's."""
     monkeypatch.setattr("workbench.tasks.testing.check_statement._answers", lambda *_: [])
     one = TaskSubject(make_task("parity"))
-    monkeypatch.setattr(one, "some", lambda: [("some", batch), ("others", ASKED)])
+    monkeypatch.setattr(one, "small_batches", lambda: [("some", batch), ("others", ASKED)])
     found = list(CHECKS["shapes"](one))
     assert len(found) == len(sentences), found
     assert all(f"some: {part}" in line for part, line in zip(sentences, found, strict=True)), found
@@ -208,7 +208,7 @@ NOT_FINITE = "targets have shape {} or values that are not finite; return finite
 def test_shapes_of_real_targets(targets: torch.Tensor, sentences: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbench.tasks.testing.check_statement._answers", lambda *_: [])
     one = TaskSubject(make_task("mod_p_mean"))
-    monkeypatch.setattr(one, "some", lambda: [("some", changed(REAL, targets=targets))])
+    monkeypatch.setattr(one, "small_batches", lambda: [("some", changed(REAL, targets=targets))])
     assert [line.removeprefix("some: ") for line in CHECKS["shapes"](one)] == sentences
 
 
@@ -226,7 +226,7 @@ UNASKED_WRONG = torch.tensor([[False, True, True, True], [True, True, True, True
     (True, [[1.0, 0.0], [2.0, -0.1]], ONE_WRONG, [True, True], []),
     (False, [[1.0, 0.0], [0.5, 0.5]], ONE_WRONG, [True, True], ["correct() is False for the targets"]),
     (False, [[1.0, 0.0], [0.5, 0.5]], UNASKED_WRONG, [True, True], []),
-    (False, [[1.0, 0.0], [0.5, 0.5]], RIGHT, [True, False], ["answered() is False for a sequence"]),
+    (False, [[1.0, 0.0], [0.5, 0.5]], RIGHT, [True, False], ["sequence_correct() is False for a sequence"]),
 ])  # fmt: skip
 def test_answers(
     real: bool, guess: list[list[float]], right: torch.Tensor, answered: list[bool], sentences: list[str]
@@ -235,7 +235,7 @@ def test_answers(
 
     task = SimpleNamespace(
         answer=lambda strings: torch.tensor(guess), d_vocab_out=2, real=real, correct=lambda *_: right,
-        answered=lambda *_: torch.tensor(answered),
+        sequence_correct=lambda *_: torch.tensor(answered),
     )  # fmt: skip
     stub = StubSubject(task=task, strings=lambda batch: batch.tokens[:, 1:])
     found = list(_answers(stub, "some", ASKED))
