@@ -137,7 +137,7 @@ class FakeScheduler(Scheduler):
     def workers(self) -> dict[str, Any]:
         return self.there
 
-    def refused(self, names: Any, marks: Any) -> dict[str, str]:
+    def refusals(self, names: Any, marks: Any) -> dict[str, str]:
         return {name: "is odd" for name in names if "odd" in name}
 
     def submit(self, function: Any, request: bytes, stop: str, *, key: str, workers: list[str], **options: Any) -> Any:
