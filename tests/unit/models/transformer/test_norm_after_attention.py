@@ -113,7 +113,7 @@ def test_a_patched_last_row_is_that_of_the_whole_pass() -> None:
     whole._whole = True
     for name in names:
         other = row.rows[name].roll(1, 0) * 1.5
-        torch.testing.assert_close(row.patched_outputs(name, other), whole.patched(name, other))
+        torch.testing.assert_close(row.patched_outputs(name, other), whole.patched_outputs(name, other))
 
 
 def test_what_a_norm_makes_undefined_is_refused() -> None:
