@@ -121,7 +121,7 @@ def _links(run: RunView, forks: Sequence[RunView]) -> list[html.A | str]:
 
 def _to_measure(run: RunView, forks: Sequence[RunView]) -> list[html.P | html.Div]:
     """The command that measures the forks without a row of accuracy; empty if there are none."""
-    absent = [fork for fork in forks if BEHAVIOUR not in fork.measured]
+    absent = [fork for fork in forks if BEHAVIOUR not in fork.measurement_names]
     if not absent:
         return []
     folders = " ".join(fork.typed_path for fork in absent[:MOST_NAMED])
