@@ -27,7 +27,7 @@ def by_text(run: OneRun, quantity: str, setting: str = "") -> Values:
     start = ", ".join(filter(None, (quantity, setting, "text ")))
     found = {int(told.removeprefix(start)): row.value for told, row in run.rows.items() if told.startswith(start)}
     if not found:
-        raise ClaimError(f"{run.cell.name}, seed {run.seed}, has no row of {quantity} for each text")
+        raise ClaimError(f"{run.cell.name}, seed {run.seed}, has no row of {quantity} for single texts")
     return np.array([found[place] for place in sorted(found)], dtype=np.float64)
 
 
