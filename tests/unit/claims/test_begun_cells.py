@@ -153,7 +153,7 @@ def test_a_run_begins_that_will_end_in_time(monkeypatch: pytest.MonkeyPatch, unt
         raise Begun
 
     monkeypatch.setattr(training_runs, "time", SimpleNamespace(time=lambda: 100.0, monotonic=lambda: 0.0))
-    monkeypatch.setattr(training_runs, "PACE", SimpleNamespace(expected=lambda seconds: 5.0))
+    monkeypatch.setattr(training_runs, "PACE", SimpleNamespace(estimate=lambda seconds: 5.0))
     monkeypatch.setattr(training_runs, "_starting_weights", begin)
     with pytest.raises(Begun if begins else TimeIsUp):
         train_and_measure(TrainingJob(PlannedRun("r", LEARNED, 0, (Request("fit"),)), until=until))

@@ -428,7 +428,7 @@ def test_values_of_texts_are_in_the_order_of_their_numbers() -> None:
     run = one_run({"loss, text 10": 3.0, "loss, text 2": 2.0, "loss, text 1": 1.0, "loss, own, text 0": 9.0})
     assert by_text(run, "loss").tolist() == [1.0, 2.0, 3.0]
     assert by_text(run, "loss", "own").tolist() == [9.0]
-    with pytest.raises(ClaimError, match="for each text"):
+    with pytest.raises(ClaimError, match="for single texts"):
         by_text(run, "gain")
 
 
