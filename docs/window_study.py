@@ -48,6 +48,10 @@ AT_ONCE = 64
 FINAL = "ln_final.hook_normalized"
 FIRST, ANOTHER = (0,), ((37,), (101,))
 """Positions of the first token, and of two other tokens as controls."""
+LATER_CONTROL = ((1,), (2,))
+"""Positions of two controls that were added when the results were known: they leave the window just after the first
+token, and those of :data:`ANOTHER` only at positions 549 and 613.
+"""
 
 
 @dataclass(frozen=True)
@@ -73,11 +77,14 @@ CONDITIONS = (
     Condition("first kept", "the first token stays visible", {"visible": FIRST}, PAST),
     *(
         Condition(f"token {key[0]} kept", f"token {key[0]} stays visible", {"visible": key}, PAST)
-        for key in ANOTHER
+        for key in (*ANOTHER, *LATER_CONTROL)
     ),
     Condition("wide", "all tokens are visible", {"window": 1 << 15}, PAST),
     Condition("first hidden", "the first token is hidden", {"hidden": FIRST}, INSIDE),
-    *(Condition(f"token {key[0]} hidden", f"token {key[0]} is hidden", {"hidden": key}, INSIDE) for key in ANOTHER),
+    *(
+        Condition(f"token {key[0]} hidden", f"token {key[0]} is hidden", {"hidden": key}, INSIDE)
+        for key in (*ANOTHER, *LATER_CONTROL)
+    ),
 )  # fmt: skip
 SCHEMA = pa.schema(
     [
@@ -173,6 +180,34 @@ def change_of_accuracy(rows: Sequence[Mapping[str, Any]], condition: str, length
         length: words of a sequence.
     """
     return mean_interval(accuracy_of(rows, condition, length) - accuracy_of(rows, UNCHANGED.name, length))
+
+
+def change_of_affected_answers(
+    rows: Sequence[Mapping[str, Any]], condition: str, length: int
+) -> tuple[float, float, float]:
+    """Return the mean change of accuracy over the answers at positions from which the first token is out of sight.
+
+    All other answers are those of the model as it is if a condition only keeps tokens visible.
+
+    Args:
+        rows: the rows of the table.
+        condition: its name.
+        length: words of a sequence.
+    """
+    share = affected_answers(length) / (length // 2)
+    mean, low, high = change_of_accuracy(rows, condition, length)
+    return mean / share, low / share, high / share
+
+
+def affected_answers(length: int) -> int:
+    """Return the number of answers at positions from which the first token is out of sight.
+
+    The second half of the copy has answers, because a prompt does not show where the copy begins.
+
+    Args:
+        length: words of a sequence.
+    """
+    return max(0, min(length // 2, 2 * length - WINDOW))
 
 
 def table_lines(rows: Sequence[Mapping[str, Any]], lengths: Sequence[int]) -> list[str]:
