@@ -15,6 +15,8 @@ WIDTH, HEIGHT, LEFT, TOP = 520.0, 260.0, 62.0, 92.0
 LOWEST, LONGEST = 380, 830
 """Tokens at the left and right end."""
 NAME = "first-token.svg"
+LABELS = {"token 1 kept": "", "token 2 kept": "token 1, 2 or 37 stays visible", "token 37 kept": ""}
+"""Labels of lines that end close together: one for all of them."""
 
 
 def _across(length: int) -> float:
@@ -33,7 +35,7 @@ def window_figure() -> str:
         text(10, 24, "Gemma-3-270M copies worse once the first token is out of sight", INK, "start", heading(15)),
         text(10, 44, "Up: share of right copied words (24 sequences, 95 % interval). Across: tokens of the prompt.",
              GREY, "start"),
-        text(10, 62, "Fifteen of 18 layers see the last 512 tokens only. Orange, left of the line: token 37 or 101 is "
+        text(10, 62, "Fifteen of 18 layers see the last 512 tokens only. Orange, left of the line: another token is "
              "hidden.", GREY, "start"),
         line(edge, TOP - 8, edge, TOP + HEIGHT, INK, ' stroke-dasharray="4,4"'),
         text(edge, TOP - 12, "512 tokens", INK),
@@ -72,7 +74,7 @@ def _label(rows: Sequence[Mapping[str, Any]], one: Condition, colour: str) -> st
     last = one.lengths[-1]
     height = _down(mean_interval(accuracy_of(rows, one.name, last))[0])
     if last == PAST[-1]:
-        return text(_across(last) + 12, height + 4, one.words, colour, "start")
+        return text(_across(last) + 12, height + 4, LABELS.get(one.name, one.words), colour, "start")
     return text(LEFT + 2, height + 20, one.words, colour, "start")
 
 
