@@ -31,10 +31,11 @@
 #
 # ## The suspect
 #
-# The task is *majority*: the model reads a sequence of zeros and ones, and must answer which symbol occurs more
-# often. The right answer needs only two counts, at any length. We train a transformer of two layers on lengths up to
-# N, the longest trained length. Its positions are *sinusoidal*: sines and cosines of the position id are added to each
-# token. Training takes a few seconds.
+# The task is *majority*: the model reads a sequence of zeros and ones, and must answer which symbol occurs more often.
+# The right answer needs only two counts, at any length. We train a transformer of two layers on lengths up to N, the
+# longest trained length. Lengths count the symbols without BOS, the token that marks the beginning. Only odd lengths
+# are used, so `lengths="1-32"` in the cell below gives N = 31. Its positions are *sinusoidal*: sines and cosines of the
+# position id are added to each token. Training takes a few seconds.
 
 # %%
 import tempfile
@@ -77,9 +78,10 @@ print("longest trained length N:", N, "- vocabulary:", task.vocabulary)
 #
 # - `task.batch(count, length)` draws labelled sequences of one length. By default they come from the *matched* test
 #   set: at every length, the share of ones is distributed as in training.
-# - `batch.tokens` has the shape `[count, 1 + length]`. Column 0 contains the token BOS, which marks the beginning. The
-#   other columns contain 1 for the symbol 0, and 2 for the symbol 1.
+# - `batch.tokens` has the shape `[count, 1 + length]`. Column 0 contains BOS. The other columns contain 1 for the
+#   symbol 0, and 2 for the symbol 1.
 # - `batch.targets` has the same shape. At each position it contains the right answer for the prefix up to there.
+#   At BOS and at a tie it contains 0, but training and measurements leave these positions out.
 # - `model(tokens)` returns logits `[count, 1 + length, 2]`.
 # - `task.correct(logits, batch)` returns for each position whether the largest logit is that of the right answer.
 #
@@ -216,8 +218,8 @@ for length, batch in batches.items():
 pd.DataFrame(rows).set_index("length").round(2)
 
 # %% [markdown]
-# **2b.** Now look at another suspect. `majority_first_32` of the gallery sees only its first 32 tokens. On long
-# matched sequences it is often right, because the first tokens usually have the same majority as all of them. So a
+# **2b.** Now look at another suspect. `majority_first_32` of the gallery sees only BOS and the first 32 symbols. On
+# long matched sequences it is often right, because the first tokens usually have the same majority as all of them. So a
 # second test set is needed. In the *challenge* test set all equal symbols stand together, in a random order:
 # first all ones and then all zeros, or the reverse.
 #
@@ -358,13 +360,16 @@ figure_over_length(curves, "accuracy of the probe")
 # Compare the curves:
 #
 # - The *refitted* probe finds the answer at every length, also where the model gives wrong answers. So the answer is
-#   present, which speaks against the first explanation.
+#   present. This weakens the first explanation, but does not yet refute it, as the untrained model shows.
 # - The *transferred* probe fails beyond N: the code has moved. The unembedding is frozen as well, so it reads a
 #   direction that no longer carries the answer. Without positions the code stays.
 # - The *untrained* model is a warning. A refitted probe finds the answer there nearly as well, because almost uniform
 #   attention takes a mean over all tokens. So presence does not show that a model learned to count.
 #
-# The library measures the same with more controls, and for the position as well:
+# The library has the same kind of probe with more controls, and one for the position as well. Its rows `transfer`
+# differ from your curve, because its frozen probe is another fit: a ridge regression at the two trained lengths of the
+# table, on half of the sequences. Beyond N a frozen probe extrapolates, so its accuracy depends on such choices.
+# Compare the rows `transfer` and `refit` of one table:
 
 # %%
 given = [batches[length] for length in lengths]
@@ -426,31 +431,36 @@ def hardmax_distance(weights):
 check_hardmax_distance(hardmax_distance)
 
 # %% [markdown]
-# Apply it to head 0 of each block, at the last token. We also show the largest weight times the number of keys: it is 1
-# if attention is uniform. The last column comes from the library, for the same sequences and the same query.
+# Apply it to each head at the last token. We also show two other quantities. The *share of keys* is k of the nearest
+# hardmax, divided by the number of keys. It comes from the library. The *largest weight* is multiplied by the number of
+# keys, so that it is 1 if attention is uniform. The line with `assert` compares your distances with the library.
 
 # %%
 few = [task.batch(16, length) for length in lengths]
-library = hardmax_statistics(model, few, trained=N, window=1).frame()
+library = hardmax_statistics(model, few, trained=N, window=1).frame().set_index(["quantity", "layer", "head", "length"])
 rows = []
-for batch, layer in product(few, range(2)):
+for batch, layer, head in product(few, range(2), range(2)):
     with torch.no_grad():
         _, cache = model.run_with_cache(batch.tokens)
-    attention = cache[f"blocks.{layer}.attn.hook_pattern"][:, 0, -1]
+    attention = cache[f"blocks.{layer}.attn.hook_pattern"][:, head, -1]
+    keys = attention.shape[1]
     mine = sum(hardmax_distance(row) for row in attention) / len(attention)
-    same = (library["layer"] == layer) & (library["head"] == 0) & (library["length"] == batch.length)
-    theirs = library[same & (library["quantity"] == "hardmax_distance")]["value"].item()
-    peak = (attention.max(1).values * attention.shape[1]).mean().item()
-    rows.append({"block": layer, "length": batch.length, "distance": mine, "largest x keys": peak, "library": theirs})
-table = pd.DataFrame(rows).set_index(["block", "length"]).sort_index()
-assert (table["distance"] - table["library"]).abs().max() < 1e-3
-table.round(3)
+    theirs, k = (library.loc[(name, layer, head, batch.length), "value"] for name in ("hardmax_distance", "tie_size"))
+    assert abs(mine - theirs) < 1e-3
+    peak = (attention.max(1).values * keys).mean().item()
+    values = {"distance": mine, "share of keys": k / keys, "largest x keys": peak}
+    rows += [
+        {"quantity": name, "block": layer, "head": head, "length": batch.length, "value": value}
+        for name, value in values.items()
+    ]
+pd.DataFrame(rows).pivot_table(index=["quantity", "block", "head"], columns="length", values="value").round(2)
 
 # %% [markdown]
-# The distance stays about as small beyond N as at N. The heads spread their weight over nearly all keys at every
-# length, also where the model is right. That is what a counter should do. So spreading is not a fault here, and
-# nothing in this table changes at the length where accuracy falls. The table speaks against the second explanation.
-# The next exercise tests it with an edit.
+# Each head spreads its weight over most keys at every length. Beyond N the share of keys is near one. That is what a
+# counter should do, so it is not a fault here. The values of block 0 do change from one length to the next. The
+# distance of head 0 falls where accuracy falls first, and that of head 1 rises a little. No distance beyond N exceeds
+# the largest one at N. So the table speaks against the second explanation, but does not refute it. The next
+# exercise tests it with an edit.
 #
 # ## Exercise 5: intervene
 #
@@ -542,8 +552,8 @@ for length, batch in batches.items():
         "sharper": edited_accuracy(model, batch, hooks=hooks),
     }
     shares = {name: recovered_share(value, plain, at_n) for name, value in edited.items()}
-    difference = shares["squeezed"] - shares["control"]
-    rows.append({"length": length, "plain accuracy": plain, **shares, "squeezed - control": difference})
+    beyond = shares["squeezed"] - max(0.0, shares["control"])
+    rows.append({"length": length, "plain accuracy": plain, **shares, "squeezed beyond control": beyond})
 pd.DataFrame(rows).set_index("length").round(2)
 
 # %% [markdown]
@@ -551,9 +561,12 @@ pd.DataFrame(rows).set_index("length").round(2)
 # nothing. So the second explanation fails and the third one passes: positions that the model never saw disturb it.
 #
 # Look at the control, too. At some lengths it lowers accuracy, and at the longest one it recovers a part of the drop.
-# This part does not come from trained positions, because all ids of the control except that of BOS are beyond N or
-# close to it. It may come from the small distances between ids. So subtract what the control recovers, as in the last
-# column, before you state how much a cause explains.
+# This part does not come from trained positions, because all ids of the control except that of BOS are far beyond N at
+# the longest length. It may come from the small distances between ids. At the shortest length the control is less
+# clear, because almost half of its ids are within N.
+#
+# Subtract what the control recovers before you state how much a cause explains, as in the last column. Where the
+# control lowers accuracy, the column subtracts 0, because a bad control does not make the edit better.
 #
 # LengthLens makes the same tests with intervals and more edits: `lengthlens measure RUN --only diagnosis`.
 #
@@ -578,7 +591,7 @@ pd.DataFrame(rows).set_index("length").round(2)
 # answer := ones and count(Q(0)) < 3
 # ```
 #
-# Write a program that is true if there are more ones than zeros so far.
+# Write a program that is true if there are more ones than zeros so far. At a tie it is false.
 
 # %%
 PROGRAM = """
@@ -598,10 +611,12 @@ program = check_program(PROGRAM)
 # %% [markdown]
 # **6b.** The compiler turns the program into the weights of a transformer. One head attends to all tokens equally, so
 # it computes means. An MLP then compares the two means. One token changes a mean by one over the length. So the weights
-# of the MLP must be made for a longest length. Up to it the model is exact. Far beyond it the comparison is blurred.
+# of the MLP must be made for a longest length. Up to it the model is exact. The weights have a reserve, so that the
+# model is still right up to about four times this length. Further on the comparison is blurred.
 #
-# `LONGEST` is the number of tokens for which the weights are made. Choose it so that the compiled model separates a
-# lead of one at eight times N. Before you do, try a value near N and read what the check finds.
+# `LONGEST` is the number of symbols for which the weights are made. Choose it so that the compiled model is made for
+# sequences of 249 symbols: eight times N, rounded up to an odd number. A larger value is right, too. Before you do, try
+# a value near N, and then twice N. Read what the check finds.
 
 # %%
 LONGEST = 1

@@ -74,6 +74,26 @@ def without_constant(train_x: torch.Tensor, train_y: torch.Tensor, test_x: torch
     return (test_x @ weights)[:, 0].gt(0).long() * 0
 
 
+def fit(constant: bool, middle: float) -> Callable[..., torch.Tensor]:
+    """Return a least-squares probe with or without a constant, for two targets around a middle, compared with 0."""
+
+    def classes(train_x: torch.Tensor, train_y: torch.Tensor, test_x: torch.Tensor) -> torch.Tensor:
+        rows, others = (torch.nn.functional.pad(x, (0, int(constant)), value=1.0) for x in (train_x, test_x))
+        targets = (train_y.double() - 0.5) * 2 * (1 - middle) + middle
+        return (others @ torch.linalg.lstsq(rows, targets[:, None]).solution)[:, 0].gt(0).long()
+
+    return classes
+
+
+def unsorted_distance(p: torch.Tensor) -> float:
+    keys = torch.arange(len(p))
+    return min(float((p - (keys < k).double() / k).abs().sum()) / 2 for k in range(1, len(p) + 1))
+
+
+def clipped(*of: Any) -> Any:
+    return tuple(min(1.0, max(0.0, limit)) for limit in SOLVED["skill_interval"](*of))
+
+
 def mean_answers(model: Any, task: Any, batch: Any) -> float:
     return float(task.correct(model(batch.tokens), batch).double().mean())
 
@@ -89,6 +109,31 @@ WRONG: list[tuple[Callable[..., Any], Any, str]] = [
     (course.check_skill_interval, accuracy_limits, "limits of accuracy"),
     (course.check_skill_interval, lambda *of: SOLVED["skill_interval"](*of)[::-1], "lower limit first"),
     (course.check_skill_interval, lambda *of: 0.5, "two numbers"),
+    (course.check_skill_interval, clipped, "Do not clip"),
+    (
+        course.check_first_tokens_guess,
+        lambda x, w: (x.double().mean(1) > 1.5).long(),
+        "over the whole sequence and BOS",
+    ),
+    (course.check_first_tokens_guess, lambda x, w: (x[:, : w + 1].double().mean(1) > 1.5).long(), "Leave column 0 out"),
+    (
+        course.check_first_tokens_guess,
+        lambda x, w: (x[:, 1 : w + 1].double().mean(1) > 0.5).long(),
+        "All guesses are 1",
+    ),
+    (course.check_first_tokens_guess, lambda x, w: torch.zeros(len(x)), "All guesses are 0"),
+    (course.check_probe, fit(False, 0.0), "Append a column of ones to the features, so"),
+    (course.check_probe, fit(True, 0.5), "The middle of the targets 0 and 1"),
+    (course.check_hardmax_distance, unsorted_distance, "Sort the weights"),
+    (
+        course.check_squeezed_ids,
+        lambda n, last: SOLVED["squeezed_ids"](n, last).round(),
+        "position 1 is 0, expected 0.4921",
+    ),
+    (course.check_squeezed_ids, lambda n, last: torch.arange(n).clamp(max=last), "position 1 is 1, expected 0.4921"),
+    (course.check_squeezed_ids, lambda n, last: torch.arange(n) * last / n, "The last position needs the id 31"),
+    (course.check_recovered_share, lambda *of: -SOLVED["recovered_share"](*of), "sign is reversed"),
+    (course.check_program, "alphabet 0 1\nanswer := count(Q(0)) <= count(Q(1))", "A tie is not a lead"),
     (course.check_first_tokens_guess, lambda x, w: (2 * (x[:, :w] == 2).sum(1) > w).long(), "BOS"),
     (course.check_first_tokens_guess, lambda x, w: (2 * x[:, -w:] - 3).sum(1).gt(0).long(), "last tokens"),
     (course.check_first_tokens_guess, lambda x, w: (2 * x[:, 1:] - 3).sum(1).gt(0).long(), "whole sequence"),
@@ -120,7 +165,15 @@ def test_a_wrong_answer_is_refused_with_its_reason(check: Callable[..., Any], an
 
 
 @pytest.mark.parametrize(
-    ("longest", "reason"), [(32, "Choose a larger LONGEST"), (2.5, "whole number"), (0, "from 1"), (10**9, "1,000,000")]
+    ("longest", "reason"),
+    [
+        (32, "Choose a larger LONGEST"),
+        (62, "have a reserve"),
+        (248, "at least 249"),
+        (2.5, "whole number"),
+        (0, "from 1"),
+        (10**9, "1,000,000"),
+    ],
 )
 def test_a_counter_that_is_blurred_at_long_lengths_is_refused(longest: Any, reason: str) -> None:
     program = course.check_program(SOLVED["PROGRAM"])
