@@ -5,14 +5,14 @@ model with copies of itself that differ in what these layers see, on the same se
 side of the window. Rows are stored when a length of a condition ends, and the same command continues. ``--print`` only
 prints the table.
 
-Four hypotheses were written down before the first run:
+Four hypotheses were written down before the first run with a change:
 
 1. Past the window, keeping the first token visible raises accuracy at each length.
 2. Keeping another token visible raises it less.
 3. Inside the window, hiding the first token lowers accuracy at each length, and hiding another token lowers it less.
 4. A window of all tokens does not raise accuracy, as these layers were not trained at such distances.
 
-A pilot with 16 other sequences suggested 1 and 4.
+A pilot with 16 other sequences suggested 1, 2 and 4.
 """
 
 from __future__ import annotations
