@@ -148,7 +148,8 @@ def test_a_sweep_that_ships_can_be_read_and_says_in_its_first_line_what_it_is_ab
 
 
 def test_the_views_of_a_sweep_are_saved_once(tmp_path: Path) -> None:
-    sweep = read(tmp_path, "base: {task: parity}\nviews: {by task: '/sweep?x=task.name', first: /runs}")
+    sweep = read(tmp_path, "base: {task: parity}\nviews: {by  task: '/sweep?x=task.name', first: /runs}")
+    assert list(sweep.views) == ["by task", "first"], "a name has single spaces, as the dashboard saves it"
     save_view(tmp_path, "first", "/theory")
     assert save_views(sweep.views, tmp_path) == save_views(sweep.views, tmp_path) == []
     saved = {view.name: view.link for view in read_views(tmp_path)[0]}

@@ -210,9 +210,11 @@ def save_views(views: Mapping[str, str], root: Path) -> list[str]:
 
     saved = {view.name for view in read_views(root)[0]} if views else set()
     problems = []
-    for name in views.keys() - saved:
+    for name, link in views.items():
+        if name in saved:
+            continue
         try:
-            save_view(root, name, views[name])
+            save_view(root, name, link)
         except ViewError as error:
             problems.append(f"the view {name} was not saved: {error}")
     return problems

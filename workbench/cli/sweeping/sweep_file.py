@@ -267,7 +267,7 @@ def _measure(value: Any) -> MeasureRequest | None:
 
 
 def _views(value: Any) -> dict[str, str]:
-    views = _mapping(value, "views")
+    views = {" ".join(name.split()): link for name, link in _mapping(value, "views").items()}
     for name, link in views.items():
         try:
             check_view(name, link)
