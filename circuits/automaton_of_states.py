@@ -148,8 +148,8 @@ class StateAutomaton:
         if not self.finite:
             missing = int((self.table < 0).any(1).sum())
             return (
-                f"{seen} lead to {len(self)} states, of which {missing} were reached only by sequences of length "
-                f"{self.longest}, so the states are not finite up to this length"
+                f"{seen} lead to {len(self)} states, and {missing} of them were reached only by sequences of "
+                f"length {self.longest}, so the states are not finite up to this length"
             )
         text = f"{seen} lead to {len(self)} states, which are closed, and {len(self.smallest)} after minimization"
         for length, share in self.agreement.items():

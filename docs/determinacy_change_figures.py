@@ -38,6 +38,7 @@ from workbench.claims.determinacy.two_settings import (
     PAIR_SEEDS,
     PAIRS,
     PAIRS_FILE,
+    SIGNIFICANT,
     Combination,
     SettingPair,
     combinations,
@@ -48,7 +49,6 @@ from workbench.claims.determinacy.two_settings import (
 COLUMNS, PANEL, GAP, LEFT, DOWN = 3, 200.0, 44.0, 58.0, 130.0
 COLOURS = {RESCUE: BLUE, SPOIL: ORANGE}
 AXIS_PANEL, AXIS_DOWN, AXIS_ROW = 250.0, 92.0, 166.0
-SIGNIFICANT = 0.05
 
 
 def switch_figure() -> str:

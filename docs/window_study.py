@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -99,12 +99,6 @@ SCHEMA = pa.schema(
 log-probability of the right answer."""
 
 
-@contextmanager
-def _changed(model: PretrainedModel, change: Mapping[str, Any]) -> Iterator[None]:
-    with change_visible_keys(model, **change) if change else nullcontext():
-        yield
-
-
 @torch.no_grad()
 def answers(model: PretrainedModel, task: Presented, length: int, sequences: int) -> list[dict[str, float]]:
     """Return the accuracy and the mean log-probability of the model's answers in each sequence.
@@ -155,7 +149,7 @@ def run_study(model: PretrainedModel, task: Presented, folder: Path, name: str, 
         if time.time() >= until:
             print(f"{len(left) - number + 1} of {len(left)} left; run the same command to resume", flush=True)
             return
-        with _changed(model, condition.change):
+        with change_visible_keys(model, **condition.change) if condition.change else nullcontext():
             found = answers(model, task, length, SEQUENCES)
         where = {"condition": condition.name, "length": length}
         rows += [{**where, "sequence": sequence, **one} for sequence, one in enumerate(found)]

@@ -182,8 +182,8 @@ class _Workers:
             why = f"; {self._why_refused()}" if self.refused else ""
             raise ClusterError(
                 f"the Dask scheduler {self.scheduler.address} has had no worker for {self.patience:,.0f} s; start one "
-                "with "
-                f"`dask worker {self.scheduler.address}` and run the same command again, which keeps finished work{why}"
+                f"with `dask worker {self.scheduler.address}` and run the same command again, which keeps finished "
+                f"work{why}"
             )
         return gone
 

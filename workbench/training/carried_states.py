@@ -6,19 +6,18 @@ states that occur there (Buitrago Ruiz, Gu 2025, 2507.02782). Training on carrie
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from workbench.models.base.architecture import Architecture
+from workbench.models.base.mixer_stack import State
 from workbench.tasks.base import Batch
 from workbench.tasks.random_generator import generator
 from workbench.training.errors import TrainingError
 
 CarriedStates = Literal["none", "passed", "random"]
-State = tuple[Tensor, ...]
 
 
 def check_carried(carried: CarriedStates, model: Architecture) -> None:
@@ -67,9 +66,3 @@ def carried_states(model: Any, before: Batch, carried: CarriedStates, seed: int,
 def _random(part: Tensor, g: torch.Generator) -> Tensor:
     noise = torch.randn(part.shape, generator=g).to(part.device, part.dtype)
     return part.mean(0) + part.std(0, correction=0) * noise
-
-
-def outputs_from(model: Any, batch: Batch, ids: Tensor, states: Sequence[State]) -> Tensor:
-    """Return the outputs ``[batch, pos, out]`` of sequences that begin with these states."""
-    outputs: Tensor = model(batch.tokens, ids, initial_states=states)
-    return outputs

@@ -7,7 +7,7 @@ task's own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -18,6 +18,7 @@ from torch import Tensor
 from workbench.core.suggest import nearest
 from workbench.models.base.architecture import Architecture
 from workbench.models.base.hooked import Hooked
+from workbench.models.base.mixer_stack import State
 from workbench.models.transformer.predicted_ids import ID_LOGITS, id_loss
 from workbench.tasks.base import Batch
 from workbench.theory.limit_transformers.norm_regularizer import positional_penalty
@@ -122,16 +123,23 @@ def check_regularizers(coefficients: Mapping[str, float], cfg: Architecture) -> 
 
 
 def outputs_and_penalty(
-    model: Hooked, batch: Batch, ids: Tensor, coefficients: Mapping[str, float]
+    model: Hooked,
+    batch: Batch,
+    ids: Tensor,
+    coefficients: Mapping[str, float],
+    initial_states: Sequence[State] | None = None,
 ) -> tuple[Float[Tensor, "batch pos out"], Float[Tensor, ""] | None]:
     """The model's outputs [batch, pos, out] and the scalar that is added to the task's loss; None if nothing is added.
 
     The outputs are correct only at supervised positions. The added scalar is the sum of coefficient times penalty. If
-    the model predicts position ids, it includes their weighted cross-entropy.
+    the model predicts position ids, it includes their weighted cross-entropy. ``initial_states`` are the states of each
+    layer before the first token; None = those of an empty sequence.
     """
     law = model.cfg.ids
+    begin = {} if initial_states is None else {"initial_states": initial_states}
     if not coefficients and not law.predicted:
-        return model.supervised_outputs(batch.tokens, ids, batch.mask), None
+        whole = model(batch.tokens, ids, **begin) if begin else model.supervised_outputs(batch.tokens, ids, batch.mask)
+        return whole, None
     activations: dict[str, Tensor] = {}
 
     def keep(value: Tensor, hook: object) -> None:
@@ -139,7 +147,7 @@ def outputs_and_penalty(
 
     names = {name for one in coefficients for name in REGULARIZERS[one].hooks(model.cfg)}
     names |= {ID_LOGITS} if law.predicted else set()
-    outputs = model.run_with_hooks(batch.tokens, ids, fwd_hooks=[(name, keep) for name in sorted(names)])
+    outputs = model.run_with_hooks(batch.tokens, ids, fwd_hooks=[(name, keep) for name in sorted(names)], **begin)
     parts = [c * REGULARIZERS[one].penalty(model, batch, activations) for one, c in coefficients.items()]
     if law.predicted:
         parts.append(law.weight * id_loss(activations[ID_LOGITS], ids, batch.mask))

@@ -21,6 +21,7 @@ from workbench.core.errors import LensError
 from workbench.jobs.resources import available_memory
 from workbench.models.architectures import make_model
 from workbench.models.base.hooked import Hooked
+from workbench.models.base.mixer_stack import State as LayerState
 from workbench.models.compute_device import ComputeDevice
 from workbench.models.errors import PositionError
 from workbench.models.transformer.predicted_ids import ids_right, outputs_and_ids
@@ -37,8 +38,7 @@ from workbench.tasks.base import Batch, Task, TaskError
 from workbench.tasks.random_generator import generator
 from workbench.tasks.testing.brief import refuse_unsound
 from workbench.training.averaged_weights import AveragedWeights
-from workbench.training.carried_states import State as LayerState
-from workbench.training.carried_states import carried_states, outputs_from
+from workbench.training.carried_states import carried_states
 from workbench.training.compare_configs import as_begun, gives_way, refuse_another
 from workbench.training.config import RunConfig, versions
 from workbench.training.errors import TrainingError
@@ -203,7 +203,7 @@ class Trainer:
     @property
     def measured_model(self) -> Hooked:
         """The model of checkpoints and accuracies: the averaged one, if the run has one."""
-        return self.average.model if self.average else self.model
+        return self._averaged or self.model
 
     def _given(self) -> dict[str, torch.Tensor] | None:
         """The initial weights, or None if they are random.
@@ -341,13 +341,10 @@ class Trainer:
         parts, answers = [], []
         self.optimizer.zero_grad(set_to_none=True)
         with self._numbers():
-            starts = self._carried_states(step)
-        for i, (batch, ids) in enumerate(groups):
+            starts = self._carried_states(step, len(groups))
+        for (batch, ids), start in zip(groups, starts, strict=True):
             with self._numbers():
-                if starts:
-                    outputs, penalty = outputs_from(self.model, batch, ids, starts[i]), None
-                else:
-                    outputs, penalty = outputs_and_penalty(self.model, batch, ids, self.training.regularizers)
+                outputs, penalty = outputs_and_penalty(self.model, batch, ids, self.training.regularizers, start)
             outputs = outputs.float() if outputs.dtype == torch.bfloat16 else outputs
             loss = task.loss(outputs, batch)
             whole = loss if penalty is None else loss + penalty
@@ -360,11 +357,11 @@ class Trainer:
         right = torch.cat(answers).double().mean() if answers else None
         return Update(step, rate, whole, loss, penalties[0] if penalties else None, right)
 
-    def _carried_states(self, step: int) -> list[list[LayerState]]:
-        """The states with which the sequences of each group begin; none for those of an empty sequence."""
+    def _carried_states(self, step: int, groups: int) -> list[list[LayerState] | None]:
+        """The states with which the sequences of each group begin; None = those of an empty sequence."""
         carried = self.training.carried_states
         if carried == "none" or step == 0:
-            return []
+            return [None] * groups
         befores = [batch if self.device == "cpu" else batch.to(self.device) for batch, _ in self.groups(step - 1)]
         seed = self.seeds.data_at(step)
         return [carried_states(self.model, before, carried, seed, step, i) for i, before in enumerate(befores)]
